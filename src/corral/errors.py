@@ -1,0 +1,57 @@
+"""Every error that Corral raises on purpose.
+
+    CorralError                 exit code 1
+    ├── InputError              exit code 2: the cluster file or the command line is wrong
+    ├── HostError               one machine did not do what was asked of it
+    │   ├── Unreachable         no connection could be made
+    │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
+    ├── DeployError             a deployment ended with steps undone
+    ├── LockedError             another `corral up` or `down` is at work on this cluster
+    └── ProviderError           machines could not be made, listed or removed
+
+A message says what, where, the evidence and the next step. Only `cli/main.py` turns errors into text and
+exit codes.
+"""
+
+from __future__ import annotations
+
+
+class CorralError(Exception):
+    """The root: catch it to catch everything that Corral raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(CorralError):
+    """What the user wrote is wrong; nothing was changed."""
+
+    exit_code = 2
+
+
+class HostError(CorralError):
+    """One machine did not do what was asked of it."""
+
+    def __init__(self, host: str, problem: str) -> None:
+        super().__init__(f"{host}: {problem}")
+        self.host = host
+        self.problem = problem
+
+
+class Unreachable(HostError):
+    """No connection to the machine could be made."""
+
+
+class Lost(HostError):
+    """The connection broke while a command ran, so its outcome is unknown and never counts as success."""
+
+
+class DeployError(CorralError):
+    """A deployment ended with steps undone."""
+
+
+class LockedError(CorralError):
+    """Another operator is changing this cluster right now."""
+
+
+class ProviderError(CorralError):
+    """Machines could not be made, listed or removed."""

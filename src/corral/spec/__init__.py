@@ -1,0 +1,1 @@
+"""WHAT is wanted: the cluster file as frozen, typed models."""

@@ -1,0 +1,174 @@
+"""The cluster file's models: everything a user may write, with its default.
+
+Rules that need more than one field (one head, known names, no two equal addresses) are in `rules.py`;
+turning YAML into these models, with positions for every mistake, is in `load.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+Role = Literal["head", "login", "compute"]
+Release = Literal["bookworm", "trixie", "forky"]
+
+HostName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+SlurmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
+UserName = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,30}$")]
+GpuType = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
+SlurmTime = Annotated[str, StringConstraints(pattern=r"^(infinite|(\d+-)?\d{1,2}:\d{2}:\d{2}|\d+)$")]
+LinkRate = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)?(kbit|mbit|gbit)$")]
+SlurmKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])i?B?", re.IGNORECASE)
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _size_in_bytes(value: object) -> object:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("a size needs a unit, such as 64GiB or 512MiB")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+MemoryBytes = Annotated[int, BeforeValidator(_size_in_bytes, json_schema_input_type=str), Field(gt=0)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SshSpec(_Model):
+    """How every machine is reached unless it says otherwise."""
+
+    user: UserName = "root"
+    port: int = Field(default=22, ge=1, le=65535)
+    key: Path | None = None
+
+
+class GpusSpec(_Model):
+    """The GPUs of a machine, where what is found must be overridden."""
+
+    type: GpuType
+    count: int = Field(ge=0, le=64)
+
+
+class MachineSpec(_Model):
+    """One machine. Whatever is left out is found out on the machine itself."""
+
+    address: str | None = None
+    roles: tuple[Role, ...] = ()
+    user: UserName | None = None
+    port: int | None = Field(default=None, ge=1, le=65535)
+    key: Path | None = None
+    host_key: str | None = None
+    cpus: int | None = Field(default=None, ge=1)
+    memory: MemoryBytes | None = None
+    gpus: GpusSpec | None = None
+    features: tuple[SlurmName, ...] = ()
+
+
+class PartitionSpec(_Model):
+    """A Slurm partition: which machines, for how long, and how urgent."""
+
+    machines: tuple[HostName, ...] | Literal["all"] = "all"
+    default: bool = False
+    max_time: SlurmTime = "infinite"
+    default_time: SlurmTime | None = None
+    priority: int = Field(default=1, ge=0, le=65533)
+
+
+class SharedStorageSpec(_Model):
+    """One directory that every machine sees: `server` and `path` where a machine of the cluster serves it."""
+
+    mount: str = Field(default="/shared", pattern=r"^/[^\s]*[^\s/]$")
+    server: HostName | None = None
+    path: str | None = Field(default=None, pattern=r"^/[^\s]*[^\s/]$")
+
+
+class StorageSpec(_Model):
+    """Storage that the cluster shares."""
+
+    shared: SharedStorageSpec = SharedStorageSpec()
+
+
+class LimitsSpec(_Model):
+    """What one user may hold at a time; no value means no limit."""
+
+    gpus: int | None = Field(default=None, ge=0)
+    jobs: int | None = Field(default=None, ge=0)
+
+
+class UserSpec(_Model):
+    """A person: the same account with the same ids on every machine and in Slurm."""
+
+    uid: int | None = Field(default=None, ge=1000, le=59999)
+    ssh_keys: tuple[str, ...] = ()
+    account: SlurmName = "research"
+    shares: int = Field(default=1, ge=1)
+    limits: LimitsSpec = LimitsSpec()
+
+
+class SlurmSpec(_Model):
+    """Slurm itself: lines for slurm.conf that replace or add to Corral's own."""
+
+    conf: dict[SlurmKey, str | int] = Field(default_factory=dict)
+
+
+class LocalSpec(_Model):
+    """The machines are made on this very computer, as containers that boot a real system."""
+
+    release: Release = "trixie"
+    gpus: int = Field(default=1, ge=0, le=16)
+    gpu_type: GpuType = "rtx5090"
+    link: LinkRate | None = None
+
+
+class ClusterSpec(_Model):
+    """The whole cluster file."""
+
+    name: SlurmName
+    machines: dict[HostName, MachineSpec] = Field(min_length=1)
+    local: LocalSpec | None = None
+    ssh: SshSpec = SshSpec()
+    partitions: dict[SlurmName, PartitionSpec] = Field(default_factory=dict)
+    storage: StorageSpec | None = None
+    users: dict[UserName, UserSpec] = Field(default_factory=dict)
+    slurm: SlurmSpec = SlurmSpec()
+
+    @property
+    def head(self) -> str:
+        """The machine that runs the controllers: the one that says so, or else the first."""
+        for name, machine in self.machines.items():
+            if "head" in machine.roles:
+                return name
+        return next(iter(self.machines))
+
+    def roles(self, name: str) -> frozenset[Role]:
+        """A machine's roles: its own, or compute; the implied head does everything."""
+        roles = self.machines[name].roles
+        if not roles:
+            return frozenset(("head", "login", "compute") if name == self.head else ("compute",))
+        return frozenset(roles)
+
+    def uid(self, user: str) -> int:
+        """The user's id: given, or derived from the name alone so that it never depends on file order."""
+        given = self.users[user].uid
+        return 20_000 + zlib.crc32(user.encode()) % 20_000 if given is None else given
+
+    @property
+    def compute_machines(self) -> tuple[str, ...]:
+        return tuple(name for name in self.machines if "compute" in self.roles(name))
+
+    @property
+    def all_partitions(self) -> dict[str, PartitionSpec]:
+        """The file's partitions, or `main` with every compute machine; exactly one is the default."""
+        partitions = self.partitions or {"main": PartitionSpec()}
+        if any(partition.default for partition in partitions.values()):
+            return dict(partitions)
+        first = next(iter(partitions))
+        return {**partitions, first: partitions[first].model_copy(update={"default": True})}
