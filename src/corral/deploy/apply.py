@@ -59,7 +59,7 @@ class Deployment:
             return list(await asyncio.gather(*self._tasks.values()))
 
     async def _step(self, key: Key) -> Outcome:
-        host, name = key
+        host, _ = key
         for need in self._graph.needs[key]:
             before = await self._tasks[need]
             if before.result not in ("ok", "changed"):

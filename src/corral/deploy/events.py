@@ -29,9 +29,11 @@ class Event:
     step: str = ""
     text: str = ""
     seconds: float = 0.0
+    steps: int = 0
+    """How many steps the machine has, once it was probed."""
 
     def to_json(self) -> dict[str, object]:
-        return {key: value for key, value in asdict(self).items() if value not in ("", 0.0)}
+        return {key: value for key, value in asdict(self).items() if value not in ("", 0)}
 
 
 Emit = Callable[[Event], None]

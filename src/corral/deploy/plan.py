@@ -38,9 +38,7 @@ class Graph:
     """All steps of all hosts with their dependencies resolved."""
 
     def __init__(self, head: str, steps: Mapping[str, Sequence[Step]]) -> None:
-        self.steps: dict[Key, Step] = {
-            (host, step.name): step for host, own in steps.items() for step in own
-        }
+        self.steps: dict[Key, Step] = {(host, step.name): step for host, own in steps.items() for step in own}
         self.needs: dict[Key, tuple[Key, ...]] = {
             (host, step.name): tuple(self._resolve(head, host, ref) for ref in step.after if self._has(head, host, ref))
             for (host, _), step in self.steps.items()

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import asyncssh
@@ -83,9 +84,7 @@ class SSHHost:
             with suppress(BrokenPipeError):
                 process.stdin.write(stdin)
                 process.stdin.write_eof()
-            await asyncio.gather(
-                _collect(process.stdout, out, on_line), _collect(process.stderr, err, on_line)
-            )
+            await asyncio.gather(_collect(process.stdout, out, on_line), _collect(process.stderr, err, on_line))
             await process.wait_closed()
         if process.exit_status is None or process.exit_status < 0:
             raise Lost(self.name, "the connection broke while a command ran")
@@ -127,12 +126,10 @@ async def connect(machine: Machine) -> SSHHost:
     except asyncssh.PermissionDenied as problem:
         raise Unreachable(machine.name, f"{where} refused the login: {problem}") from problem
     except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
-        raise Unreachable(
-            machine.name, f"no SSH at {where}: {problem or type(problem).__name__}"
-        ) from problem
+        raise Unreachable(machine.name, f"no SSH at {where}: {problem or type(problem).__name__}") from problem
 
 
-def ssh_command(machine: Machine, known_hosts: str | None, remote: Sequence[str]) -> list[str]:
+def ssh_command(machine: Machine, known_hosts: Path | None, remote: Sequence[str]) -> list[str]:
     """The OpenSSH command line for an interactive session, entering the machine's namespace if it has one."""
     argv = ["ssh", "-p", str(machine.port), "-o", "LogLevel=ERROR"]
     if machine.network_namespace is not None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from corral.errors import LockedError
 from corral.hosts.base import Host
 
-# The lock lives as long as this script's input. Talking to the operator now and then makes the head notice one
-# who lost power, so that nobody is locked out for good.
+# The lock lives as long as this script's input. Talking to the operator now and then makes the head notice
+# one who lost power, so that nobody is locked out for good.
 _HOLD = """
 mkdir -p /run/corral; exec 9>>/run/corral/operator.lock
 flock -n 9 || {{ echo "busy $(cat /run/corral/operator.lock)"; exit 0; }}
@@ -65,4 +65,5 @@ async def hold_on(head: Host) -> AsyncIterator[None]:
 
 
 def _busy(holder: str) -> str:
-    return f"another operator is at work on this cluster: {holder.strip() or 'unknown'}. Try again when they are done"
+    who_else = holder.strip() or "unknown"
+    return f"another operator is at work on this cluster: {who_else}. Try again when they are done"

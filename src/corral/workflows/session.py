@@ -126,7 +126,7 @@ async def observe(session: Session, graph: Graph, emit: Emit) -> dict[Key, str]:
             _lose(session, host.name, problem.problem, emit)
             return
         observed.update({(host.name, name): text for name, text in answers.items()})
-        emit(Event("probed", host.name, text=f"{len(own)} steps"))
+        emit(Event("probed", host.name, steps=len(own)))
 
     await asyncio.gather(*(look(host) for host in list(session.hosts.values())))
     return observed

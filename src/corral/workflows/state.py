@@ -47,10 +47,6 @@ class ClusterState:
     def local_folder(self) -> Path:
         return self.folder / "local"
 
-    @property
-    def known_hosts(self) -> Path:
-        return self.folder / "known_hosts"
-
     def make(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from corral.deploy.events import Event
@@ -76,17 +77,15 @@ class ClusterStatus:
 async def cluster_status(spec: ClusterSpec) -> ClusterStatus:
     """Ask every machine and the controller at once."""
     async with open_session(spec, current_machines(spec), _quiet) as session:
-        asked = await asyncio.gather(
-            _controller(session), *(_machine(session, name) for name in spec.machines)
+        answers, machines = await asyncio.gather(
+            _controller(session), asyncio.gather(*(_machine(session, name) for name in spec.machines))
         )
-    answers: list[str] = asked[0]  # type: ignore[assignment]  # gather's overloads end at mixed varargs
-    machines: tuple[MachineStatus, ...] = tuple(asked[1:])  # type: ignore[arg-type]
     ping, version, nodes, in_use, partitions, queue = answers
     found = tuple(parse_nodes(nodes, in_use))
     return ClusterStatus(
         cluster=spec.name,
         slurm=version.strip().removeprefix("slurm ").removeprefix("slurm-wlm "),
-        machines=machines,
+        machines=tuple(machines),
         nodes=found,
         partitions=tuple(parse_partitions(partitions)),
         queue=tuple(parse_queue(queue)),
@@ -133,9 +132,7 @@ async def _machine(session: Session, name: str) -> MachineStatus:
     )
 
 
-def _problems(
-    spec: ClusterSpec, machines: tuple[MachineStatus, ...], nodes: tuple[NodeState, ...], ping: str
-) -> list[str]:
+def _problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Sequence[NodeState], ping: str) -> list[str]:
     """What is wrong, most telling first, each with what to try."""
     found = [f"{machine.name}: not reachable: {machine.problem}" for machine in machines if machine.problem]
     for machine in machines:
@@ -153,8 +150,6 @@ def _problems(
     known = {node.name for node in nodes}
     if known:
         found += [
-            f"{name}: not known to slurmctld yet. Try: corral up"
-            for name in spec.compute_machines
-            if name not in known
+            f"{name}: not known to slurmctld yet. Try: corral up" for name in spec.compute_machines if name not in known
         ]
     return found

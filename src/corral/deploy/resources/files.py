@@ -90,9 +90,7 @@ class Files:
         states = {file: (lines[2 * i], lines[2 * i + 1]) for i, file in enumerate(self.files)}
         wrong = {file: why for file, found in states.items() if (why := file.differs(*found))}
         left = [
-            path
-            for path, state in zip(self.absent, lines[2 * len(self.files) :], strict=False)
-            if state == "there"
+            path for path, state in zip(self.absent, lines[2 * len(self.files) :], strict=False) if state == "there"
         ]
         if not wrong and not left:
             return None

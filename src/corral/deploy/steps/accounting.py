@@ -10,6 +10,14 @@ DEFAULT_ACCOUNT = "research"
 # `normal` work pushes `scavenger` work back into the queue when it needs the room.
 _QOS = ("normal", "scavenger")
 
+# sacctmgr fails when there is nothing to do; that is what we hope for.
+_TRY = """
+try() {
+  out=$("$@" 2>&1) && return
+  case $out in *"Nothing new"*|*already*|*"Nothing mod"*) ;; *) echo "$out"; exit 1;; esac
+}
+"""
+
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
     if "head" not in node.roles:
@@ -44,7 +52,7 @@ class _Wanted:
 
     def look(self) -> str:
         """Print every line that sacctmgr should list and does not."""
-        lines = [f"qos|normal|100|scavenger", "qos|scavenger|0|", f"cluster|{self._cluster}|normal,scavenger"]
+        lines = ["qos|normal|100|scavenger", "qos|scavenger|0|", f"cluster|{self._cluster}|normal,scavenger"]
         lines += [f"user|{name}|{'|'.join(map(str, facts))}" for name, facts in self._users.items()]
         listing = (
             "sacctmgr -nP list qos format=name,priority,preempt | sed 's/^/qos|/'; "
@@ -60,7 +68,7 @@ class _Wanted:
         cluster = self._cluster
         run = "sacctmgr -iQ"
         script = [
-            "try() { out=$(\"$@\" 2>&1) && return; case $out in *'Nothing new'*|*'already'*|*'Nothing mod'*) ;; *) echo \"$out\"; exit 1;; esac; }",
+            _TRY,
             f"try {run} add cluster {cluster}",
             f"try {run} add qos scavenger priority=0 preemptmode=requeue",
             f"try {run} modify qos normal set priority=100 preempt=scavenger",

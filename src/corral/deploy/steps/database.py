@@ -12,7 +12,8 @@ from corral.deploy.templates import render
 _CONF = "/etc/mysql/mariadb.conf.d/99-corral.cnf"
 _LOOK = """
 mariadb -NB -e "
-  select 'database' from dual where not exists (select 1 from information_schema.schemata where schema_name = 'slurm_acct_db');
+  select 'database' from dual where not exists
+    (select 1 from information_schema.schemata where schema_name = 'slurm_acct_db');
   select 'grants' from dual where not exists (select 1 from information_schema.schema_privileges
     where table_schema = 'slurm_acct_db' and grantee = \\"'slurm'@'localhost'\\")"
 """

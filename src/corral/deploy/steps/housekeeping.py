@@ -1,4 +1,4 @@
-"""What keeps a machine tidy: rotated logs, no daemon that its roles do not need, and a memory of the cluster."""
+"""What keeps a machine tidy: no daemon that its roles do not need, and a memory of the cluster."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from corral.deploy.cluster import Cluster, Node
 from corral.deploy.resources.files import File, Files
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
-from corral.deploy.templates import render
 
 INVENTORY = "/etc/corral/inventory.json"
-_LOGROTATE = "/etc/logrotate.d/corral"
 _HEAD_UNITS = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
 
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
-    found: list[Step] = [
-        Files("log rotation", [File(_LOGROTATE, render(_LOGROTATE))], after=("packages",)),
-    ]
+    found: list[Step] = []
     if node.facts.service_manager == "supervisord":
         found.append(_SUPERVISOR)
     else:

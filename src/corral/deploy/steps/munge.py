@@ -11,9 +11,7 @@ MUNGE_KEY = "/etc/munge/munge.key"
 
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
-    key = File(
-        MUNGE_KEY, cluster.secrets.munge_key, owner="munge:munge", mode=0o400, secret=True
-    )
+    key = File(MUNGE_KEY, cluster.secrets.munge_key, owner="munge:munge", mode=0o400, secret=True)
     return daemon(
         node,
         "munge",

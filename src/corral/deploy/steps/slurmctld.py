@@ -10,6 +10,12 @@ from corral.deploy.step import Step
 
 SLURM_CONF = "/etc/slurm/slurm.conf"
 
+# Slurm 26.05 does not start again after a crash before its first state save, so the save is part of being up.
+_READY = (
+    "scontrol ping | grep -q 'is UP' && "
+    "{ [ -e /var/lib/slurm/slurmctld/assoc_usage ] || { scontrol reconfigure; false; }; }"
+)
+
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
     if "head" not in node.roles:
@@ -23,8 +29,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             File("/etc/slurm/cgroup.conf", cgroup_conf(cluster)),
         ],
         reads=("/etc/slurm/jwt_hs256.key",),
-        # An early crash of Slurm 26.05 before its first state save would keep it from starting again.
-        ready="scontrol ping | grep -q 'is UP' && { [ -e /var/lib/slurm/slurmctld/assoc_usage ] || { scontrol reconfigure; false; }; }",
+        ready=_READY,
         after=("packages",),
         starts_after=("slurmdbd", "slurm accounts", "munge", "hosts file", "hostname"),
     )

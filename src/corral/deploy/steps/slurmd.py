@@ -19,7 +19,11 @@ _RECEIVED = "/run/slurm/conf"
 def steps(cluster: Cluster, node: Node) -> list[Step]:
     if "compute" not in node.roles:
         return []
-    sent = {"slurm.conf": slurm_conf(cluster), "gres.conf": gres_conf(cluster), "cgroup.conf": cgroup_conf(cluster)}
+    sent = {
+        "slurm.conf": slurm_conf(cluster),
+        "gres.conf": gres_conf(cluster),
+        "cgroup.conf": cgroup_conf(cluster),
+    }
     sums = "\n".join(f"{hashlib.sha256(content).hexdigest()}  {_RECEIVED}/{name}" for name, content in sent.items())
     show = f"scontrol show node {node.name}"
     return daemon(
@@ -30,6 +34,14 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         ready=f"{show} | grep -o 'State=[^ ]*' | grep -qvE 'DOWN|UNKNOWN|NOT_RESPONDING|INVAL|\\*'",
         complaint=f"{show} | grep -oE '(State|Reason)=.*'",
         after=("packages",),
-        starts_after=("munge", "hosts file", "hostname", "slurm directories", "people", "head/slurmctld", "supervisor"),
+        starts_after=(
+            "munge",
+            "hosts file",
+            "hostname",
+            "slurm directories",
+            "people",
+            "head/slurmctld",
+            "supervisor",
+        ),
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
     )

@@ -22,7 +22,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             File(_CONF, render(_CONF, head=node.name), owner="slurm:slurm", mode=0o600),
             File(JWT_KEY, cluster.secrets.jwt_key, owner="slurm:slurm", mode=0o600, secret=True),
         ],
-        ready=f"sacctmgr -n show configuration | grep -q '^SLURMDBD_CONF'; sacctmgr -n list cluster",
+        ready="sacctmgr -n list cluster",
         after=("service accounts",),
         starts_after=("munge", "accounting database", "hosts file", "slurm directories", "slurmctld files"),
     )
