@@ -38,7 +38,7 @@ def up(
     if local is None:
         spec = find_cluster(cluster)
     elif cluster is None:
-        spec = local_cluster(name, local, release=release, gpus=gpus, gpu_type=gpu_type, link=link)
+        spec = local_cluster(name, local, {"release": release, "gpus": gpus, "gpu_type": gpu_type, "link": link})
     else:
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
     with watching(as_json=as_json, verb="bringing up") as watch:

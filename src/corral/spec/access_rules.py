@@ -56,9 +56,7 @@ def _keys(spec: ClusterSpec) -> Iterator[tuple[Where, str]]:
 def _public_key_problem(text: str) -> str | None:
     """What keeps the text from being one public key, in words that do not repeat it."""
     if _is_private(text):
-        return (
-            "this is a private key; write the public one (the .pub file) and replace the pair, it is exposed"
-        )
+        return "this is a private key; write the public one (the .pub file) and replace the pair, it is exposed"
     kind, _, rest = text.partition(" ")
     blob = rest.split(" ", 1)[0]
     if not text.isprintable() or not _KEY_KIND.fullmatch(kind) or not _holds(blob, kind):

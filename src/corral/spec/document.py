@@ -29,9 +29,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_implicit_resolver(f"{_PREFIX}null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
-_Loader.add_implicit_resolver(
-    f"{_PREFIX}bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
+_Loader.add_implicit_resolver(f"{_PREFIX}bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 _Loader.add_implicit_resolver(f"{_PREFIX}int", re.compile(f"^{_WHOLE_NUMBER.pattern}$"), list("-0123456789"))
 
 

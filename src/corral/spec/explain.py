@@ -80,8 +80,7 @@ def _message(detail: ErrorDetails, where: Where) -> str:
 def _unknown_key(where: Where) -> str:
     key, valid = str(where[-1]), valid_keys(where[:-1])
     return (
-        f"unknown key {_quoted(key)} in {dotted(where[:-1])}; valid keys: {', '.join(valid)}"
-        f"{did_you_mean(key, valid)}"
+        f"unknown key {_quoted(key)} in {dotted(where[:-1])}; valid keys: {', '.join(valid)}{did_you_mean(key, valid)}"
     )
 
 

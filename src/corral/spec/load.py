@@ -27,9 +27,7 @@ def load_cluster(path: Path) -> ClusterSpec:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        raise SpecError(
-            str(path), [Mistake(line, column, "not UTF-8 text; save the file as UTF-8")]
-        ) from error
+        raise SpecError(str(path), [Mistake(line, column, "not UTF-8 text; save the file as UTF-8")]) from error
     return parse_cluster(text, str(path))
 
 

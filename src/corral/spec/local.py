@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from corral.errors import InputError
 from corral.spec.load import check_cluster
-from corral.spec.model import ClusterSpec, LocalSpec
+from corral.spec.model import ClusterSpec
 
 
-def local_cluster(name: str, count: int, local: LocalSpec) -> ClusterSpec:
+def local_cluster(name: str, count: int, local: Mapping[str, object]) -> ClusterSpec:
     """A cluster of machines on this computer, node0 being its head, with a directory that all of them see."""
     spec, broken = check_cluster(
         {
             "name": name,
-            "local": local,
+            "local": dict(local),
             "machines": {f"node{number}": {} for number in range(count)},
             "storage": {"shared": {"mount": "/shared"}},
         }

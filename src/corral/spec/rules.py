@@ -75,9 +75,7 @@ def _partition_machines(spec: ClusterSpec) -> Iterator[Broken]:
             yield where, f"{partition_name} has no machines; name some, or write all"
         for index, name in enumerate(names):
             if name not in spec.machines:
-                message = (
-                    f"there is no machine '{name}'; machines: {_some(compute)}{did_you_mean(name, compute)}"
-                )
+                message = f"there is no machine '{name}'; machines: {_some(compute)}{did_you_mean(name, compute)}"
                 yield (*where, index), message
             elif name not in compute:
                 message = f"{name} runs no jobs; add compute to its roles, or take it out of {partition_name}"

@@ -22,9 +22,7 @@ def valid_keys(where: Where) -> tuple[str, ...]:
 
 def choices(where: Where) -> tuple[str, ...]:
     """The words that a value may be, where there is a fixed set of them."""
-    return tuple(
-        word for option in _options_at(where) if get_origin(option) is Literal for word in get_args(option)
-    )
+    return tuple(word for option in _options_at(where) if get_origin(option) is Literal for word in get_args(option))
 
 
 def takes_list(where: Where) -> bool:

@@ -24,7 +24,7 @@ flock -n 9 || {{ echo "busy $(cat /run/corral/operator.lock)"; exit 0; }}
 printf '%s\\n' {who} > /run/corral/operator.lock
 echo held
 main=$$
-(while echo alive && sleep 10; do :; done; kill $main) 9>&- &
+(while echo alive && sleep 10 >&-; do :; done; kill $main) 9>&- 2>&- &
 cat > /dev/null
 kill $!; : > /run/corral/operator.lock
 """

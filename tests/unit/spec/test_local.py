@@ -8,10 +8,10 @@ from corral.spec.model import LocalSpec
 
 
 def test_a_local_cluster_has_numbered_machines_one_head_and_a_shared_directory() -> None:
-    spec = local_cluster("lab", 3, LocalSpec(gpus=2))
+    spec = local_cluster("lab", 3, {"gpus": 2})
     assert tuple(spec.machines) == spec.compute_machines == ("node0", "node1", "node2")
     assert spec.head == "node0"
-    assert spec.local == LocalSpec(gpus=2)
+    assert spec.local == {"gpus": 2}
     assert spec.storage is not None
     assert spec.storage.shared.mount == "/shared"
     assert spec.users == {}
@@ -27,5 +27,5 @@ def test_a_local_cluster_has_numbered_machines_one_head_and_a_shared_directory()
 )
 def test_what_cannot_be_made_is_an_input_error(name: str, count: int, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        local_cluster(name, count, LocalSpec())
+        local_cluster(name, count, {})
     assert str(caught.value).startswith(message)

@@ -6,7 +6,7 @@ import base64
 import difflib
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corral.deploy.step import Change
@@ -43,28 +43,36 @@ class File:
             f"else echo absent; echo; fi"
         )
 
-    def differs(self, state: str, content: str) -> str:
-        """Why the file on the machine is not this one, in a few words; empty when it is."""
+    def repair(self, state: str, content: str) -> str:
+        """What to do to the file on the machine, as a verb; empty when it is as wanted."""
         if state == "absent":
-            return "absent"
+            return "create"
         owner, _, mode = state.partition(" ")
         if self.secret:
             same = content.split()[0] == hashlib.sha256(self.content).hexdigest()
         else:
             same = base64.b64decode(content) == self.content
         if not same:
-            return "content"
-        if owner != self.owner:
-            return f"owner {owner}"
-        return "" if int(mode, 8) == self.mode else f"mode {mode}"
+            return "rewrite"
+        return "" if owner == self.owner and int(mode, 8) == self.mode else "correct owner and mode of"
 
     def shown_diff(self, content: str) -> str:
         """A unified diff from what is there to what is wanted, for files without secrets."""
         if self.secret:
             return ""
-        old = base64.b64decode(content).decode(errors="replace").splitlines()
-        new = self.content.decode(errors="replace").splitlines()
-        return "\n".join(difflib.unified_diff(old, new, self.path, self.path, lineterm="", n=1))
+        old = base64.b64decode(content).decode(errors="replace")
+        return text_diff(old, self.content.decode(errors="replace"), self.path)
+
+
+def text_diff(old: str, new: str, path: str) -> str:
+    """A unified diff for people."""
+    return "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="", n=1))
+
+
+def write_files(files: Sequence[File], summary: str, *, detail: str = "", then: str = "") -> Change:
+    """The change that replaces these files, each by a rename."""
+    puts = [f"put {len(file.content)} {file.owner} {file.mode:o} {shlex.quote(file.path)} || exit 1" for file in files]
+    return Change(summary, "\n".join([_PUT, *puts, then]), b"".join(file.content for file in files), detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +84,6 @@ class Files:
     after: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     """Paths that must not exist."""
-    then: str = ""
-    """A script to run after writing."""
 
     def probe(self) -> str:
         looks = [file.look() for file in self.files]
@@ -88,21 +94,21 @@ class Files:
         lines = observed.strip("\n").split("\n") if observed.strip() else []
         lines += [""] * (2 * len(self.files) - len(lines))
         states = {file: (lines[2 * i], lines[2 * i + 1]) for i, file in enumerate(self.files)}
-        wrong = {file: why for file, found in states.items() if (why := file.differs(*found))}
+        wrong = {file: why for file, found in states.items() if (why := file.repair(*found))}
         left = [
             path for path, state in zip(self.absent, lines[2 * len(self.files) :], strict=False) if state == "there"
         ]
         if not wrong and not left:
             return None
-        puts = [
-            f"put {len(file.content)} {file.owner} {file.mode:o} {shlex.quote(file.path)} || exit 1" for file in wrong
-        ]
-        removals = [f"rm -f {shlex.quote(path)}" for path in left]
-        words = [f"write {file.path} ({why})" for file, why in wrong.items()]
-        words += [f"remove {path}" for path in left]
-        return Change(
-            summary=", ".join(words),
-            script="\n".join([_PUT, *puts, *removals, self.then]),
-            stdin=b"".join(file.content for file in wrong),
-            detail="\n".join(filter(None, (file.shown_diff(states[file][1]) for file in wrong))),
-        )
+        words = [f"{verb} {', '.join(paths)}" for verb, paths in _by_verb(wrong).items()]
+        words += [f"remove {', '.join(left)}"] if left else []
+        detail = "\n".join(filter(None, (file.shown_diff(states[file][1]) for file in wrong)))
+        removals = "\n".join(f"rm -f {shlex.quote(path)}" for path in left)
+        return write_files(list(wrong), "; ".join(words), detail=detail, then=removals)
+
+
+def _by_verb(wrong: Mapping[File, str]) -> dict[str, list[str]]:
+    verbs: dict[str, list[str]] = {}
+    for file, why in wrong.items():
+        verbs.setdefault(why, []).append(file.path)
+    return verbs

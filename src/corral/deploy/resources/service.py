@@ -63,11 +63,12 @@ class Service:
         loaded = f"{_LOADED_DIR}/{self.name}.loaded"
         return "\n".join(
             [
-                f"{self._do('running')} || echo stopped",
+                f"{self._do('running')} && running=yes || {{ running=; echo stopped; }}",
                 f"{self._do('enabled')} || echo disabled",
                 f"sha256sum {' '.join(self.reads)} 2>/dev/null | cmp -s - {loaded} || echo stale",
                 f"{{ {self.current}; }} >/dev/null 2>&1 || echo stale",
-                f"{{ {self.ready}; }} >/dev/null 2>&1 || echo silent",
+                # Slurm's commands wait long for a daemon that is not there.
+                f'[ -z "$running" ] || {{ {self.ready}; }} >/dev/null 2>&1 || echo silent',
             ]
         )
 

@@ -22,15 +22,23 @@ try() {
 def steps(cluster: Cluster, node: Node) -> list[Step]:
     if "head" not in node.roles:
         return []
-    wanted = _Wanted(cluster)
+    wanted, name = _Wanted(cluster), cluster.spec.name
     return [
+        Script(
+            "slurm cluster",
+            look=f"sacctmgr -nP list cluster format=cluster | grep -qx {name} || echo {name}",
+            act=f"sacctmgr -iQ add cluster {name}",
+            doing="register the cluster for accounting",
+            after=("slurmdbd",),
+        ),
         Script(
             "slurm accounts",
             look=wanted.look(),
             act=wanted.act(),
             doing="set up Slurm's accounts, limits and qualities of service",
-            after=("slurmdbd",),
-        )
+            # GPUs can be limited only once slurmctld has told slurmdbd that there are such things.
+            after=("slurmctld",),
+        ),
     ]
 
 
@@ -69,7 +77,6 @@ class _Wanted:
         run = "sacctmgr -iQ"
         script = [
             _TRY,
-            f"try {run} add cluster {cluster}",
             f"try {run} add qos scavenger priority=0 preemptmode=requeue",
             f"try {run} modify qos normal set priority=100 preempt=scavenger",
             f"try {run} modify cluster {cluster} set qos={','.join(_QOS)}",

@@ -15,10 +15,12 @@ _SERVICE_LOOK = """
 [ "$(id -u {name} 2>/dev/null):$(id -g {name} 2>/dev/null)" = {id}:{id} ] || echo "{name} has id $(id -u {name} 2>&1)"
 """
 _SERVICE_ACT = """
-if id {name} >/dev/null 2>&1; then
-  old=$(id -u {name})
+old=$(id -u {name} 2>/dev/null)
+if [ "$old:$(id -g {name} 2>/dev/null)" = {id}:{id} ]; then :
+elif [ -n "$old" ]; then
   # An account in use cannot be renumbered; its daemon is started again by its own step.
-  pkill -KILL -u $old; groupmod -g {id} {name}; usermod -u {id} -g {id} {name} || exit 1
+  pkill -KILL -u $old
+  groupmod -g {id} {name}; usermod -u {id} -g {id} {name} || exit 1
   find /etc/{name} /var/lib/{name} /var/log/{name} /run/{name} -user $old -exec chown -h {id}:{id} {{}} + 2>/dev/null
 else
   groupadd -r -g {id} {name} && useradd -r -M -u {id} -g {id} -s /usr/sbin/nologin -d /nonexistent {name} || exit 1
@@ -26,7 +28,7 @@ fi
 """
 
 _PERSON_LOOK = """
-[ "$(id -u {name} 2>/dev/null):$(id -g {name} 2>/dev/null)" = {uid}:{uid} ] || echo "{name} is missing or has another id"
+[ "$(id -u {name} 2>/dev/null):$(id -g {name} 2>/dev/null)" = {uid}:{uid} ] || echo "{name} has another id"
 [ -d /home/{name} ] || echo "{name} has no home"
 """
 _PERSON_ACT = """
@@ -36,7 +38,9 @@ if [ "$(id -u {name})" != {uid} ]; then
   echo "{name} exists here with id $(id -u {name}), the cluster needs {uid}."
   echo "Try: give the user 'uid: $(id -u {name})' in the cluster file, or renumber the account."; exit 1
 fi
-[ -d /home/{name} ] || {{ cp -r /etc/skel /home/{name} && chown -R {uid}:{uid} /home/{name} && chmod 700 /home/{name}; }}
+if ! [ -d /home/{name} ]; then
+  cp -r /etc/skel /home/{name} && chown -R {uid}:{uid} /home/{name} && chmod 700 /home/{name} || exit 1
+fi
 """
 _KEYS_LOOK = """
 printf '%s\\n' {keys} | cmp -s - /home/{name}/.ssh/authorized_keys || echo "the SSH keys of {name} differ"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from corral.deploy.cluster import Cluster, Node
-from corral.deploy.resources.files import File, Files
+from corral.deploy.resources.files import File, text_diff, write_files
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Change, Step
 
@@ -44,7 +44,8 @@ class HostsFile:
         wanted = self.wanted(observed)
         if observed == wanted:
             return None
-        return Files(self.name, [File("/etc/hosts", wanted.encode())]).diff("absent\n\n")
+        file = File("/etc/hosts", wanted.encode())
+        return write_files([file], "list the machines in /etc/hosts", detail=text_diff(observed, wanted, file.path))
 
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:

@@ -31,5 +31,5 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         reads=("/etc/slurm/jwt_hs256.key",),
         ready=_READY,
         after=("packages",),
-        starts_after=("slurmdbd", "slurm accounts", "munge", "hosts file", "hostname"),
+        starts_after=("slurmdbd", "slurm cluster", "munge", "hosts file", "hostname"),
     )

@@ -36,9 +36,7 @@ _PLAN = "plan.json"
 class LocalMachines:
     """The machines of one local cluster. Its state is in `directory` and the kernel, never in here."""
 
-    def __init__(
-        self, directory: Path, cache: Path, cluster: str, spec: LocalSpec, *, init: Init = "systemd"
-    ) -> None:
+    def __init__(self, directory: Path, cache: Path, cluster: str, spec: LocalSpec, *, init: Init = "systemd") -> None:
         self._directory = directory.absolute()
         self._cache = cache.absolute()
         self._cluster = cluster
@@ -175,9 +173,7 @@ class LocalMachines:
         known = {guest.name: guest.index for guest in plan.guests} if plan is not None else {}
         taken = {known[name] for name in names if name in known}
         free = (index for index in range(network.MAX_GUESTS) if index not in taken)
-        return tuple(
-            GuestPlan(name=name, index=known[name] if name in known else next(free)) for name in names
-        )
+        return tuple(GuestPlan(name=name, index=known[name] if name in known else next(free)) for name in names)
 
     def _plan(self) -> Plan | None:
         try:
