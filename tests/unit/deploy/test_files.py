@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import grp
 import os
 import pwd
-import grp
 from pathlib import Path
 
 from corral.deploy.resources.files import File, Files

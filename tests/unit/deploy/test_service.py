@@ -32,6 +32,8 @@ def test_a_running_current_answering_service_is_left_alone() -> None:
     assert service().diff("") is None
 
 
-def test_each_service_manager_is_spoken_to_in_its_own_words() -> None:
-    assert "systemctl restart slurmd" in (service().diff("stale\n") or pytest.fail()).script
-    assert "supervisorctl restart slurmd" in (service("supervisord").diff("stale\n") or pytest.fail()).script
+@pytest.mark.parametrize(("manager", "words"), [("systemd", "systemctl"), ("supervisord", "supervisorctl")])
+def test_each_service_manager_is_spoken_to_in_its_own_words(manager: ServiceManager, words: str) -> None:
+    change = service(manager).diff("stale\n")
+    assert change is not None
+    assert f"{words} restart slurmd" in change.script

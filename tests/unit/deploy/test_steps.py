@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.unit.deploy.clusters import SECRETS, THREE, cluster_of, facts
 
 from corral.deploy.cluster import Cluster
 from corral.deploy.plan import Graph
@@ -13,7 +14,6 @@ from corral.deploy.resources.service import Service
 from corral.deploy.slurmconf import cgroup_conf, gres_conf, slurm_conf
 from corral.deploy.steps import steps_for
 from corral.deploy.steps.identity import HostsFile
-from tests.unit.deploy.clusters import SECRETS, THREE, cluster_of, facts
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
