@@ -2,6 +2,7 @@
 
     CorralError                 exit code 1
     ├── InputError              exit code 2: the cluster file or the command line is wrong
+    │   └── SpecError           the cluster file is wrong: every mistake with its line and column
     ├── HostError               one machine did not do what was asked of it
     │   ├── Unreachable         no connection could be made
     │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
@@ -15,6 +16,9 @@ exit codes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 
 class CorralError(Exception):
     """The root: catch it to catch everything that Corral raises on purpose."""
@@ -26,6 +30,24 @@ class InputError(CorralError):
     """What the user wrote is wrong; nothing was changed."""
 
     exit_code = 2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistake:
+    """One mistake in the cluster file; line and column count from 1."""
+
+    line: int
+    column: int
+    message: str
+
+
+class SpecError(InputError):
+    """The cluster file is wrong: one line of text per mistake."""
+
+    def __init__(self, source: str, mistakes: Sequence[Mistake]) -> None:
+        super().__init__("\n".join(f"{source}:{m.line}:{m.column}: {m.message}" for m in mistakes))
+        self.source = source
+        self.mistakes = tuple(mistakes)
 
 
 class HostError(CorralError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,5 +42,8 @@ class Host(Protocol):
         Neither the script nor `stdin` appears in any argument list. Raises `Lost` when the outcome is
         unknown. A script that outlives `timeout_s` is killed on the machine and exits with 124.
         """
+
+    def hold(self, script: str) -> AbstractAsyncContextManager[str]:
+        """Run a script whose input stays open while the context lasts; yields its first line of output."""
 
     async def close(self) -> None: ...

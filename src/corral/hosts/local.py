@@ -47,7 +47,9 @@ async def run(
     )
     out: list[str] = []
     err: list[str] = []
-    assert process.stdin and process.stdout and process.stderr
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     tasks = [
         asyncio.ensure_future(_collect(process.stdout, out, on_line)),
         asyncio.ensure_future(_collect(process.stderr, err, on_line)),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import asyncssh
@@ -41,23 +42,39 @@ class SSHHost:
     async def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60, on_line: OnLine | None = None
     ) -> Completed:
-        payload = script.encode()
-        # The script travels on stdin before its own input, so nothing of it shows in an argument list.
-        command = (
-            f"{'' if self._machine.user == 'root' else 'sudo -n '}"
-            f"timeout -k {_KILL_AFTER_S} {math.ceil(timeout_s)} "
-            f"""sh -c 'corral_script=$(head -c {len(payload)}); eval "$corral_script"'"""
-        )
+        command = self._command(script, f"timeout -k {_KILL_AFTER_S} {math.ceil(timeout_s)} ")
         async with self._sessions:
             try:
                 return await asyncio.wait_for(
-                    self._session(command, payload + stdin, on_line), timeout_s + _SILENCE_S
+                    self._session(command, script.encode() + stdin, on_line), timeout_s + _SILENCE_S
                 )
             except asyncio.TimeoutError as problem:
                 self._connection.abort()
                 raise Lost(self.name, f"went silent for {timeout_s + _SILENCE_S:.0f} s") from problem
             except (OSError, asyncssh.Error) as problem:
                 raise Lost(self.name, f"the connection broke: {problem}") from problem
+
+    @asynccontextmanager
+    async def hold(self, script: str) -> AsyncIterator[str]:
+        try:
+            process = await self._connection.create_process(self._command(script), encoding=None)
+            process.stdin.write(script.encode())
+            first = await asyncio.wait_for(process.stdout.readline(), _CONNECT_TIMEOUT_S)
+        except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
+            raise Lost(self.name, f"the connection broke: {problem}") from problem
+        try:
+            yield first.decode().strip()
+        finally:
+            with suppress(OSError, asyncio.TimeoutError, asyncssh.Error):
+                process.stdin.write_eof()
+                await asyncio.wait_for(process.wait_closed(), 2)
+
+    def _command(self, script: str, prefix: str = "") -> str:
+        """The script travels on stdin before its own input, so nothing of it shows in an argument list."""
+        return (
+            f"{'' if self._machine.user == 'root' else 'sudo -n '}{prefix}"
+            f"""sh -c 'corral_script=$(head -c {len(script.encode())}); eval "$corral_script"'"""
+        )
 
     async def _session(self, command: str, stdin: bytes, on_line: OnLine | None) -> Completed:
         out: list[str] = []
@@ -67,9 +84,7 @@ class SSHHost:
             with suppress(BrokenPipeError):
                 process.stdin.write(stdin)
                 process.stdin.write_eof()
-            await asyncio.gather(
-                _collect(process.stdout, out, on_line), _collect(process.stderr, err, on_line)
-            )
+            await asyncio.gather(_collect(process.stdout, out, on_line), _collect(process.stderr, err, on_line))
             await process.wait_closed()
         if process.exit_status is None or process.exit_status < 0:
             raise Lost(self.name, "the connection broke while a command ran")
@@ -111,12 +126,10 @@ async def connect(machine: Machine) -> SSHHost:
     except asyncssh.PermissionDenied as problem:
         raise Unreachable(machine.name, f"{where} refused the login: {problem}") from problem
     except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
-        raise Unreachable(
-            machine.name, f"no SSH at {where}: {problem or type(problem).__name__}"
-        ) from problem
+        raise Unreachable(machine.name, f"no SSH at {where}: {problem or type(problem).__name__}") from problem
 
 
-def ssh_command(machine: Machine, known_hosts: str | None, remote: Sequence[str]) -> list[str]:
+def ssh_command(machine: Machine, known_hosts: Path | None, remote: Sequence[str]) -> list[str]:
     """The OpenSSH command line for an interactive session, entering the machine's namespace if it has one."""
     argv = ["ssh", "-p", str(machine.port), "-o", "LogLevel=ERROR"]
     if machine.network_namespace is not None:

@@ -6,47 +6,61 @@ turning YAML into these models, with positions for every mistake, is in `load.py
 
 from __future__ import annotations
 
-import re
 import zlib
 from pathlib import Path
-from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
-Role = Literal["head", "login", "compute"]
-Release = Literal["bookworm", "trixie", "forky"]
+from corral.spec.values import (
+    AbsolutePath,
+    Address,
+    Flag,
+    GpuType,
+    HostName,
+    LinkRate,
+    MachineNames,
+    MemoryBytes,
+    Release,
+    Role,
+    SlurmKey,
+    SlurmLine,
+    SlurmName,
+    SlurmTime,
+    UserName,
+    Whole,
+)
 
-HostName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
-SlurmName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
-UserName = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,30}$")]
-GpuType = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
-SlurmTime = Annotated[str, StringConstraints(pattern=r"^(infinite|(\d+-)?\d{1,2}:\d{2}:\d{2}|\d+)$")]
-LinkRate = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)?(kbit|mbit|gbit)$")]
-SlurmKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])i?B?", re.IGNORECASE)
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def _size_in_bytes(value: object) -> object:
-    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("a size needs a unit, such as 64GiB or 512MiB")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-MemoryBytes = Annotated[int, BeforeValidator(_size_in_bytes, json_schema_input_type=str), Field(gt=0)]
+__all__ = [
+    "ClusterSpec",
+    "SshSpec",
+    "MachineSpec",
+    "GpusSpec",
+    "PartitionSpec",
+    "StorageSpec",
+    "SharedStorageSpec",
+    "UserSpec",
+    "LimitsSpec",
+    "SlurmSpec",
+    "LocalSpec",
+    "Role",
+    "Release",
+]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        # `max_time: 60` and `type: 5090` are numbers to YAML and names to us.
+        coerce_numbers_to_str=True,
+    )
 
 
 class SshSpec(_Model):
     """How every machine is reached unless it says otherwise."""
 
     user: UserName = "root"
-    port: int = Field(default=22, ge=1, le=65535)
+    port: Whole = Field(default=22, ge=1, le=65535)
     key: Path | None = None
 
 
@@ -54,19 +68,19 @@ class GpusSpec(_Model):
     """The GPUs of a machine, where what is found must be overridden."""
 
     type: GpuType
-    count: int = Field(ge=0, le=64)
+    count: Whole = Field(ge=0, le=64)
 
 
 class MachineSpec(_Model):
     """One machine. Whatever is left out is found out on the machine itself."""
 
-    address: str | None = None
+    address: Address | None = None
     roles: tuple[Role, ...] = ()
     user: UserName | None = None
-    port: int | None = Field(default=None, ge=1, le=65535)
+    port: Whole | None = Field(default=None, ge=1, le=65535)
     key: Path | None = None
     host_key: str | None = None
-    cpus: int | None = Field(default=None, ge=1)
+    cpus: Whole | None = Field(default=None, ge=1)
     memory: MemoryBytes | None = None
     gpus: GpusSpec | None = None
     features: tuple[SlurmName, ...] = ()
@@ -75,19 +89,19 @@ class MachineSpec(_Model):
 class PartitionSpec(_Model):
     """A Slurm partition: which machines, for how long, and how urgent."""
 
-    machines: tuple[HostName, ...] | Literal["all"] = "all"
-    default: bool = False
+    machines: MachineNames = "all"
+    default: Flag = False
     max_time: SlurmTime = "infinite"
     default_time: SlurmTime | None = None
-    priority: int = Field(default=1, ge=0, le=65533)
+    priority: Whole = Field(default=1, ge=0, le=65533)
 
 
 class SharedStorageSpec(_Model):
     """One directory that every machine sees: `server` and `path` where a machine of the cluster serves it."""
 
-    mount: str = Field(default="/shared", pattern=r"^/[^\s]*[^\s/]$")
+    mount: AbsolutePath = "/shared"
     server: HostName | None = None
-    path: str | None = Field(default=None, pattern=r"^/[^\s]*[^\s/]$")
+    path: AbsolutePath | None = None
 
 
 class StorageSpec(_Model):
@@ -99,31 +113,31 @@ class StorageSpec(_Model):
 class LimitsSpec(_Model):
     """What one user may hold at a time; no value means no limit."""
 
-    gpus: int | None = Field(default=None, ge=0)
-    jobs: int | None = Field(default=None, ge=0)
+    gpus: Whole | None = Field(default=None, ge=0)
+    jobs: Whole | None = Field(default=None, ge=0)
 
 
 class UserSpec(_Model):
     """A person: the same account with the same ids on every machine and in Slurm."""
 
-    uid: int | None = Field(default=None, ge=1000, le=59999)
+    uid: Whole | None = Field(default=None, ge=1000, le=59999)
     ssh_keys: tuple[str, ...] = ()
     account: SlurmName = "research"
-    shares: int = Field(default=1, ge=1)
+    shares: Whole = Field(default=1, ge=1)
     limits: LimitsSpec = LimitsSpec()
 
 
 class SlurmSpec(_Model):
     """Slurm itself: lines for slurm.conf that replace or add to Corral's own."""
 
-    conf: dict[SlurmKey, str | int] = Field(default_factory=dict)
+    conf: dict[SlurmKey, SlurmLine | Whole] = Field(default_factory=dict)
 
 
 class LocalSpec(_Model):
     """The machines are made on this very computer, as containers that boot a real system."""
 
     release: Release = "trixie"
-    gpus: int = Field(default=1, ge=0, le=16)
+    gpus: Whole = Field(default=1, ge=0, le=16)
     gpu_type: GpuType = "rtx5090"
     link: LinkRate | None = None
 

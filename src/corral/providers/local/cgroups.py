@@ -35,9 +35,7 @@ def unified_mount() -> Path:
     for _, target, kind, _ in _mounts():
         if kind == "cgroup2":
             return Path(target)
-    raise ProviderError(
-        "this machine has no cgroup v2 mounted; local clusters need it to hold their processes"
-    )
+    raise ProviderError("this machine has no cgroup v2 mounted; local clusters need it to hold their processes")
 
 
 def legacy_mounts() -> list[Hierarchy]:

@@ -149,10 +149,7 @@ class Guest:
             *("--resolv-conf=off", "--timezone=off", "--link-journal=no"),
             f"--network-namespace-path={self._cable.namespace}",
             f"--bind={self._shared}:/shared",
-            *(
-                f"--bind-ro={_colons(source)}:{_colons(target)}"
-                for source, target in python_binds(self._plan)
-            ),
+            *(f"--bind-ro={_colons(source)}:{_colons(target)}" for source, target in python_binds(self._plan)),
         ]
         if self._plan.init == "none":
             return [*argv, "--as-pid2", "/bin/sh", "-c", _pod_init(self._plan)]

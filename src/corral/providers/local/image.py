@@ -26,9 +26,7 @@ _CONTAINED = (
 )
 
 
-async def ensure_image(
-    release: Release, cache: Path, on_progress: OnProgress, *, init: Init = "systemd"
-) -> Path:
+async def ensure_image(release: Release, cache: Path, on_progress: OnProgress, *, init: Init = "systemd") -> Path:
     """Return the image's root directory, building it if this recipe was never built here."""
     recipe = Recipe(release, init)
     image = cache / "images" / recipe.name

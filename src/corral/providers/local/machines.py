@@ -32,9 +32,7 @@ class LocalMachines:
     `init="none"` makes machines like rented pods: sshd runs on them and no systemd.
     """
 
-    def __init__(
-        self, directory: Path, cache: Path, cluster: str, spec: LocalSpec, *, init: Init = "systemd"
-    ) -> None:
+    def __init__(self, directory: Path, cache: Path, cluster: str, spec: LocalSpec, *, init: Init = "systemd") -> None:
         self._directory = directory.absolute()
         self._cache = cache.absolute()
         self._cluster = cluster
@@ -93,9 +91,7 @@ class LocalMachines:
         """End every process of the cluster and delete its directory, whatever state it is in."""
         check_root()
         if not await self._cgroup.end(_DOWN_TIMEOUT_S):
-            raise ProviderError(
-                f"{self._cluster}: processes do not end, or cgroups stay, in {self._cgroup.path}"
-            )
+            raise ProviderError(f"{self._cluster}: processes do not end, or cgroups stay, in {self._cgroup.path}")
         await asyncio.to_thread(self._store.delete)
 
     async def status(self) -> list[GuestStatus]:

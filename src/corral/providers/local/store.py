@@ -96,9 +96,7 @@ class Store:
         plan = self.plan()
         known = {guest.name: guest.index for guest in plan.guests} if plan is not None else {}
         free = (index for index in range(network.MAX_GUESTS) if index not in known.values())
-        return tuple(
-            GuestPlan(name=name, index=known[name] if name in known else next(free)) for name in names
-        )
+        return tuple(GuestPlan(name=name, index=known[name] if name in known else next(free)) for name in names)
 
 
 async def _ensure_key(path: Path, comment: str) -> None:

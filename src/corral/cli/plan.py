@@ -1,0 +1,55 @@
+"""`corral plan`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from corral.cli.progress import watching
+from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
+from corral.workflows.state import find_cluster
+from corral.workflows.up import PlanReport, plan_cluster
+
+
+def plan(
+    cluster: ClusterOption = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what changes inside files.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what `up` would change, without changing anything."""
+    spec = find_cluster(cluster)
+    with watching(as_json=as_json, verb="looking at") as watch:
+        report = run(plan_cluster(spec, watch.emit))
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _show(report, diff=diff)
+    if report.missing:
+        raise typer.Exit(1)
+
+
+def _show(report: PlanReport, *, diff: bool) -> None:
+    for planned in report.changes:
+        if planned.change is None:
+            console.print(
+                f"  [yellow]?[/] {planned.host}  [dim]{escape(planned.step)}: depends on {escape(planned.waits_for)}[/]"
+            )
+            continue
+        console.print(f"  [cyan]~[/] {planned.host}  {escape(planned.change.summary)}", soft_wrap=True)
+        if diff and planned.change.detail:
+            for line in planned.change.detail.splitlines():
+                style = {"+": "green", "-": "red"}.get(line[:1], "dim")
+                console.print(f"      [{style}]{escape(line)}[/]", soft_wrap=True)
+    for name, why in report.missing.items():
+        console.print(f"  [red]✗[/] {name}  not reachable: {escape(why)}", soft_wrap=True)
+    for notice in report.notices:
+        console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
+    certain = sum(step.verdict == "change" for step in report.steps)
+    unknown = len(report.changes) - certain
+    right = len(report.steps) - len(report.changes)
+    if report.changes:
+        console.print(f"{certain} to change, {unknown} that may follow, {right} already right. Make it so: corral up")
+    else:
+        console.print(f"[green]nothing to do:[/] all {right} steps of {report.cluster} are already right")

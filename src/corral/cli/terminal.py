@@ -1,0 +1,49 @@
+"""What the commands share: consoles, options, and running a workflow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+
+from corral.errors import CorralError
+
+T = TypeVar("T")
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        "-c",
+        envvar="CORRAL_CLUSTER",
+        help="A cluster file, or the name of a local cluster. [default: ./cluster.yaml, or the only local one]",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+
+class Interrupted(CorralError):
+    """Ctrl-C: everything that was done stays done, and the same command continues."""
+
+    exit_code = 130
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a workflow to its end, or say what an interruption means."""
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt as stop:
+        raise Interrupted("interrupted; the same command continues where this one stopped") from stop
+
+
+def print_json(data: object) -> None:
+    """One JSON document on stdout."""
+    typer.echo(json.dumps(data, indent=2))

@@ -1,0 +1,94 @@
+"""Slurm's accounts, shares, limits and qualities of service, as sacctmgr knows them."""
+
+from __future__ import annotations
+
+from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources.script import Script
+from corral.deploy.step import Step
+
+DEFAULT_ACCOUNT = "research"
+# `normal` work pushes `scavenger` work back into the queue when it needs the room.
+_QOS = ("normal", "scavenger")
+
+# sacctmgr fails when there is nothing to do; that is what we hope for.
+_TRY = """
+try() {
+  out=$("$@" 2>&1) && return
+  case $out in *"Nothing new"*|*already*|*"Nothing mod"*) ;; *) echo "$out"; exit 1;; esac
+}
+"""
+
+
+def steps(cluster: Cluster, node: Node) -> list[Step]:
+    if "head" not in node.roles:
+        return []
+    wanted, name = _Wanted(cluster), cluster.spec.name
+    return [
+        Script(
+            "slurm cluster",
+            look=f"sacctmgr -nP list cluster format=cluster | grep -qx {name} || echo {name}",
+            act=f"sacctmgr -iQ add cluster {name}",
+            doing="register the cluster for accounting",
+            after=("slurmdbd",),
+        ),
+        Script(
+            "slurm accounts",
+            look=wanted.look(),
+            act=wanted.act(),
+            doing="set up Slurm's accounts, limits and qualities of service",
+            # GPUs can be limited only once slurmctld has told slurmdbd that there are such things.
+            after=("slurmctld",),
+        ),
+    ]
+
+
+class _Wanted:
+    """What sacctmgr should list, and the commands that make it so."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster.spec.name
+        self._users = {"root": (DEFAULT_ACCOUNT, 1, "", "")} | {
+            name: (
+                user.account,
+                user.shares,
+                "" if user.limits.gpus is None else f"gres/gpu={user.limits.gpus}",
+                "" if user.limits.jobs is None else str(user.limits.jobs),
+            )
+            for name, user in cluster.spec.users.items()
+        }
+        self._accounts = dict.fromkeys([DEFAULT_ACCOUNT, *(user[0] for user in self._users.values())])
+
+    def look(self) -> str:
+        """Print every line that sacctmgr should list and does not."""
+        lines = ["qos|normal|100|scavenger", "qos|scavenger|0|", f"cluster|{self._cluster}|normal,scavenger"]
+        lines += [f"user|{name}|{'|'.join(map(str, facts))}" for name, facts in self._users.items()]
+        listing = (
+            "sacctmgr -nP list qos format=name,priority,preempt | sed 's/^/qos|/'; "
+            f"sacctmgr -nP list assoc where cluster={self._cluster} account=root user= format=cluster,qos"
+            " | sed 's/^/cluster|/'; "
+            f"sacctmgr -nP list assoc where cluster={self._cluster} user={','.join(self._users)}"
+            " format=user,account,fairshare,grptres,grpjobs | sed 's/^/user|/'"
+        )
+        wanted = " ".join(f"'{line}'" for line in lines)
+        return f'have=$({listing})\nfor line in {wanted}; do echo "$have" | grep -qxF "$line" || echo "$line"; done'
+
+    def act(self) -> str:
+        cluster = self._cluster
+        run = "sacctmgr -iQ"
+        script = [
+            _TRY,
+            f"try {run} add qos scavenger priority=0 preemptmode=requeue",
+            f"try {run} modify qos normal set priority=100 preempt=scavenger",
+            f"try {run} modify cluster {cluster} set qos={','.join(_QOS)}",
+        ]
+        script += [
+            f"try {run} add account {name} cluster={cluster} description={name} organization={cluster}"
+            for name in self._accounts
+        ]
+        for name, (account, shares, gpus, jobs) in self._users.items():
+            script.append(f"try {run} add user {name} account={account} cluster={cluster}")
+            script.append(
+                f"try {run} modify user {name} where account={account} cluster={cluster} "
+                f"set fairshare={shares} grptres={gpus or 'gres/gpu=-1'} grpjobs={jobs or -1}"
+            )
+        return "\n".join(script)

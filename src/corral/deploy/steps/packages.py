@@ -1,0 +1,56 @@
+"""The distribution's packages that a machine's roles need."""
+
+from __future__ import annotations
+
+from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources.script import Script
+from corral.deploy.step import Step
+
+_EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
+_HEAD = (
+    "mariadb-server",
+    "slurmctld",
+    "slurmdbd",
+    "slurmrestd",
+    "slurm-wlm-jwt-plugin",
+    "slurm-wlm-mysql-plugin",
+)
+
+# Packages start their daemons when installed; without configuration slurmd blocks there for 90 s.
+_INSTALL = """
+export DEBIAN_FRONTEND=noninteractive
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
+  trap 'rm -f $policy' EXIT
+fi
+apt-get -qq update && apt-get -y -qq --no-install-recommends install {names}
+"""
+
+
+def needed(node: Node) -> tuple[str, ...]:
+    """Package names, the same in every supported distribution."""
+    names = list(_EVERYWHERE)
+    if "head" in node.roles:
+        names += _HEAD
+    if "compute" in node.roles:
+        names.append("slurmd")
+    if node.facts.service_manager == "supervisord":
+        names.append("supervisor")
+    return tuple(names)
+
+
+def steps(_cluster: Cluster, node: Node) -> list[Step]:
+    names = " ".join(needed(node))
+    return [
+        Script(
+            "packages",
+            look=(
+                f"have=$(dpkg-query -W -f '${{Package}}=${{db:Status-Status}} ' {names} 2>/dev/null)\n"
+                f'for name in {names}; do case " $have" in *" $name=installed "*) ;; *) echo $name;; esac; done'
+            ),
+            act=_INSTALL.format(names=names),
+            doing="install the distribution's packages",
+            timeout_s=900,
+        )
+    ]

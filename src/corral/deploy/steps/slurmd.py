@@ -1,0 +1,47 @@
+"""The node daemon: its configuration comes from the controller, and it is done when the controller sees it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources.files import File
+from corral.deploy.resources.service import daemon
+from corral.deploy.slurmconf import cgroup_conf, gres_conf, slurm_conf
+from corral.deploy.step import Step
+from corral.deploy.templates import render
+
+_OPTIONS = "/etc/default/slurmd"
+# Where a configless slurmd keeps what the controller sent.
+_RECEIVED = "/run/slurm/conf"
+
+
+def steps(cluster: Cluster, node: Node) -> list[Step]:
+    if "compute" not in node.roles:
+        return []
+    sent = {
+        "slurm.conf": slurm_conf(cluster),
+        "gres.conf": gres_conf(cluster),
+        "cgroup.conf": cgroup_conf(cluster),
+    }
+    sums = "\n".join(f"{hashlib.sha256(content).hexdigest()}  {_RECEIVED}/{name}" for name, content in sent.items())
+    show = f"scontrol show node {node.name}"
+    return daemon(
+        node,
+        "slurmd",
+        files=[File(_OPTIONS, render(_OPTIONS, head=cluster.head.name))],
+        current=f"printf '%s\\n' '{sums}' | sha256sum -c --status",
+        ready=f"{show} | grep -o 'State=[^ ]*' | grep -qvE 'DOWN|UNKNOWN|NOT_RESPONDING|INVAL|\\*'",
+        complaint=f"{show} | grep -oE '(State|Reason)=.*'",
+        after=("packages",),
+        starts_after=(
+            "munge",
+            "hosts file",
+            "hostname",
+            "slurm directories",
+            "people",
+            "head/slurmctld",
+            "supervisor",
+        ),
+        absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
+    )

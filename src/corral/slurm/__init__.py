@@ -1,0 +1,1 @@
+"""TALK: what Slurm says, as our own models."""

@@ -1,0 +1,115 @@
+"""`plan` and `up`: what would change, and making it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from corral.deploy.apply import Deployment, Outcome
+from corral.deploy.cluster import Cluster
+from corral.deploy.events import Emit
+from corral.deploy.plan import Graph, PlannedStep, plan
+from corral.deploy.steps.packages import steps as package_steps
+from corral.spec.dump import dump_cluster
+from corral.spec.model import ClusterSpec
+from corral.workflows.lock import hold_here, hold_on
+from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.session import Session, find_out, graph_of, observe, open_session
+from corral.workflows.state import ClusterState
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """Everything that `up` would do now."""
+
+    cluster: str
+    steps: tuple[PlannedStep, ...]
+    missing: dict[str, str]
+    notices: tuple[str, ...]
+
+    @property
+    def changes(self) -> tuple[PlannedStep, ...]:
+        return tuple(step for step in self.steps if step.verdict != "ok")
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "cluster": self.cluster,
+            "steps": [step.to_json() for step in self.steps],
+            "missing": self.missing,
+            "notices": list(self.notices),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UpReport:
+    """What `up` did, machine by machine."""
+
+    cluster: str
+    outcomes: tuple[Outcome, ...]
+    missing: dict[str, str]
+    notices: tuple[str, ...]
+
+    @property
+    def changed(self) -> int:
+        return sum(outcome.result == "changed" for outcome in self.outcomes)
+
+    @property
+    def undone(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.result not in ("ok", "changed"))
+
+    @property
+    def ok(self) -> bool:
+        return not self.undone and not self.missing
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "cluster": self.cluster,
+            "ok": self.ok,
+            "changed": self.changed,
+            "outcomes": [asdict(outcome) for outcome in self.outcomes if outcome.result != "ok"],
+            "missing": self.missing,
+            "notices": list(self.notices),
+        }
+
+
+async def plan_cluster(spec: ClusterSpec, emit: Emit) -> PlanReport:
+    """Look at every machine and compare; nothing is changed."""
+    async with open_session(spec, current_machines(spec), emit) as session:
+        cluster = await find_out(session, emit)
+        graph = graph_of(cluster)
+        planned = plan(graph, await observe(session, graph, emit))
+        return PlanReport(spec.name, tuple(planned), session.missing, tuple(cluster.notices()))
+
+
+async def up_cluster(spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_file: bool = False) -> UpReport:
+    """Make the cluster what its file says, making local machines first where it has any.
+
+    `keep_file` writes the file down, for a cluster that was asked for on the command line.
+    """
+    state = ClusterState(spec.name)
+    with hold_here(state.folder):
+        if spec.local is not None:
+            if keep_file:
+                state.write(state.cluster_file, dump_cluster(spec).encode())
+            machines = await local_machines(spec).up(list(spec.machines), progress)
+        else:
+            machines = current_machines(spec)
+        async with open_session(spec, machines, emit) as session, hold_on(session.head):
+            cluster = await _cluster_with_packages(session, emit)
+            graph = graph_of(cluster)
+            observed = await observe(session, graph, emit)
+            outcomes = await Deployment(graph, session.hosts, observed, emit).run()
+            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(cluster.notices()))
+
+
+async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
+    """The cluster with Slurm on every machine: which version it is decides what the other steps want."""
+    cluster = await find_out(session, emit)
+    if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
+        return cluster
+    only_packages = {name: package_steps(cluster, cluster.nodes[name]) for name in session.hosts}
+    graph = Graph(cluster.head.name, only_packages)
+    await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
+    return await find_out(session, emit)
