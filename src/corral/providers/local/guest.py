@@ -25,6 +25,8 @@ _SYSTEM_POWERS = (
     "--capability=CAP_NET_ADMIN,CAP_BPF,CAP_PERFMON,CAP_SYSLOG,CAP_IPC_LOCK",
     "--system-call-filter=bpf",
 )
+# A rented pod may not touch its network.
+_POD_LIMITS = ("--drop-capability=CAP_NET_ADMIN",)
 
 
 class Guest:
@@ -152,7 +154,7 @@ class Guest:
             *(f"--bind-ro={_colons(source)}:{_colons(target)}" for source, target in python_binds(self._plan)),
         ]
         if self._plan.init == "none":
-            return [*argv, "--as-pid2", "/bin/sh", "-c", _pod_init(self._plan)]
+            return [*argv, *_POD_LIMITS, "--as-pid2", "/bin/sh", "-c", _pod_init(self._plan)]
         for entrance in self._cgroup.legacy:
             for controller in entrance.parent.name.split(","):
                 argv.append(f"--bind={_colons(entrance)}:/cgroup-v1/{controller}")
