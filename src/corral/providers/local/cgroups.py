@@ -69,6 +69,7 @@ class Cgroup:
 
     def create(self, children: Sequence[str] = ()) -> None:
         """Make the directories, so that processes can enter; existing ones are fine."""
+        enable_controllers(self.path.parent)
         for directory in (*self.legacy, self.path, *(self.path / child for child in children)):
             directory.mkdir(exist_ok=True)
         for directory in self.legacy:
