@@ -33,16 +33,26 @@ class Watch(Protocol):
 
 
 @contextmanager
-def watching(*, as_json: bool, verb: str) -> Iterator[Watch]:
-    """The right watch for where the output goes."""
-    if as_json:
-        yield JsonWatch()
+def watching(verb: str, *, instead: Watch | None = None) -> Iterator[Watch]:
+    """The right watch for where the output goes, unless the command brings another one."""
+    if instead is not None:
+        yield instead
     elif console.is_terminal:
         live = LiveWatch(verb)
         with Live(get_renderable=live.render, console=console, refresh_per_second=10, transient=True):
             yield live
     else:
         yield PlainWatch()
+
+
+class SilentWatch:
+    """For commands whose report says it all."""
+
+    def emit(self, event: Event) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
 
 
 class JsonWatch:

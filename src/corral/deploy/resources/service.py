@@ -126,8 +126,8 @@ def daemon(
     manager = node.facts.service_manager
     path = _UNIT_FILES[manager].format(unit=unit)
     loads = (*(file.path for file in files), *reads, path)
-    note_loaded = f"mkdir -p {_LOADED_DIR}; sha256sum {' '.join(loads)} > {_LOADED_DIR}/{unit}.loaded; true"
-    unit_file = File(path, render(path, facts=node.facts, note_loaded=note_loaded, **values))
+    note_loaded = f"mkdir -p -m 700 {_LOADED_DIR}; sha256sum {' '.join(loads)} > {_LOADED_DIR}/{unit}.loaded; true"
+    unit_file = File(path, render(path, unit=unit, facts=node.facts, note_loaded=note_loaded, **values))
     return [
         Files(f"{unit} files", [*files, unit_file], after=after, absent=absent),
         Service(

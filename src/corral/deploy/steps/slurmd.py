@@ -38,7 +38,6 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "munge",
             "hosts file",
             "hostname",
-            "slurm directories",
             "people",
             "head/slurmctld",
             "supervisor",
