@@ -38,7 +38,7 @@ class Guest:
         self._home = identity.home(directory)
         self._shared = directory / "shared"
         self._cgroup = cgroup
-        self._cable = network.Cable(identity.short_name)
+        self._cable = network.Cable(identity.short_name, identity.index)
         self._running: asyncio.Task[None] | None = None
         self._pulled = False
         self._boots = 0

@@ -69,12 +69,14 @@ async def open_uplink(log: Path) -> asyncio.subprocess.Process:
 class Cable:
     """A guest's network namespace and the cable that leads from it to the bridge."""
 
-    def __init__(self, guest: str) -> None:
+    def __init__(self, guest: str, index: int) -> None:
         self.namespace = Path("/run/netns") / guest
         self.plugged = True
         self._guest = guest
         self._port = f"vb-{guest}"
         self._rate: str | None = None
+        # A machine keeps its hardware address: with a new one its peers would talk to the old for half a minute.
+        self._hardware_address = f"02:c0:88:a1:00:{index:02x}"
         # A boot lays the cable while an operator may pull it.
         self._one_at_a_time = asyncio.Lock()
 
@@ -83,7 +85,8 @@ class Cable:
         async with self._one_at_a_time:
             await must("ip", "netns", "add", self._guest)
             await _ip(
-                f"link add {self._port} type veth peer name {GUEST_INTERFACE} netns {self._guest}",
+                f"link add {self._port} type veth "
+                f"peer name {GUEST_INTERFACE} address {self._hardware_address} netns {self._guest}",
                 f"link set {self._port} master {_BRIDGE} {self._up_or_down}",
             )
             if static_address is not None:

@@ -115,9 +115,9 @@ async def _main(cluster: str, directory: Path) -> None:
     # Held until this process ends; a second supervisor of the same cluster stops here.
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     socket.sethostname(f"corral-{cluster}")
+    hierarchies = await _mount_views(legacy_mounts())
     await network.build()
     uplink = asyncio.create_task(_keep_uplink(directory / "uplink.log"))
-    hierarchies = await _mount_views(legacy_mounts())
     server = await serve(directory, Supervisor(directory, hierarchies).handle)
     async with server:
         await uplink
