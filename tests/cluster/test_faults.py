@@ -127,7 +127,7 @@ def test_a_machine_that_cannot_be_reached_is_named_and_keeps_its_place_in_the_cl
 
 
 def test_two_at_once_the_second_refuses_and_says_who_is_at_work(lab: Lab, tmp_path: Path) -> None:
-    lab.ssh("node1", "systemctl stop slurmd")
+    lab.ssh("node0", "systemctl stop slurmrestd slurmctld slurmdbd mariadb munge")
     with lab.start("up", "--json") as first:
         assert watch(first, lambda event: event.get("kind") == "started")
         said = lab.corral("up", exit_code=1)
