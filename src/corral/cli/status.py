@@ -80,9 +80,9 @@ def _node_cells(machine: MachineStatus, node: NodeState | None) -> tuple[str, st
 def _daemons(machine: MachineStatus) -> str:
     if not machine.reachable:
         return ""
-    return " ".join(
-        name if state == "active" else f"[red]{name} ({state})[/]" for name, state in machine.daemons.items()
-    )
+    bad = [f"{name} {state}" for name, state in machine.daemons.items() if state != "active"]
+    count = f"{len(machine.daemons) - len(bad)} of {len(machine.daemons)} run"
+    return f"{count}: [red]{', '.join(bad)}[/]" if bad else count
 
 
 def _partitions(found: ClusterStatus) -> Table:
