@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from corral.hosts.machine import Machine
 from corral.providers.local import LocalMachines
 from corral.spec.load import load_cluster
 from corral.spec.model import ClusterSpec
@@ -30,6 +31,8 @@ class Lab:
     file: Path
     state: Path
     cache: Path
+    prefix: tuple[str, ...] = ()
+    """What to run `corral` under, such as nsenter."""
 
     @property
     def spec(self) -> ClusterSpec:
@@ -50,7 +53,7 @@ class Lab:
     def corral(self, *args: str, exit_code: int | None = 0, timeout_s: float = 180) -> str:
         """Run a command; its output, stderr included."""
         done = subprocess.run(
-            [CORRAL, *args],
+            [*self.prefix, CORRAL, *args],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -73,7 +76,7 @@ class Lab:
     def start(self, *args: str) -> Iterator[subprocess.Popen[str]]:
         """A command running in the background, to be killed or watched line by line."""
         with subprocess.Popen(
-            [CORRAL, *args], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [*self.prefix, CORRAL, *args], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             try:
@@ -96,6 +99,22 @@ def make_lab(folder: Path, cache: Path, *, machines: int = 3, name: str, **secti
     content = {"name": name, "local": {}, "machines": {f"node{i}": {} for i in range(machines)}, **sections}
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     return Lab(file, folder / "state", cache)
+
+
+def elsewhere(lab: Lab, folder: Path) -> Lab:
+    """The same machines as an operator on another computer has them: by address, in a file without `local`."""
+    return static_lab(lab.machines.machines(), folder, lab.cache, name=lab.spec.name)
+
+
+def static_lab(machines: Sequence[Machine], folder: Path, cache: Path, *, name: str, **sections: Any) -> Lab:
+    """Machines that exist, named by their addresses; the operator sits in their network."""
+    file = folder / "static.yaml"
+    entries = {
+        machine.name: {"address": machine.address, "key": str(machine.identity_file), "host_key": machine.host_key}
+        for machine in machines
+    }
+    file.write_text(yaml.safe_dump({"name": name, "machines": entries, **sections}, sort_keys=False))
+    return Lab(file, folder / "elsewhere", cache, prefix=("nsenter", f"--net={machines[0].network_namespace}"))
 
 
 def eventually(condition: Callable[[], object], within_s: float = 60, every_s: float = 0.3) -> None:

@@ -86,7 +86,7 @@ def test_a_users_gpu_limit_holds_back_the_second_job(lab: Lab) -> None:
 
 
 def test_normal_work_sends_scavenger_work_back_to_the_queue(lab: Lab) -> None:
-    scavenge = "sbatch -Q --parsable --qos=scavenger --exclusive -N1 -w node2 -o /dev/null --wrap 'sleep 600'"
+    scavenge = "sbatch --parsable --qos=scavenger --exclusive -N1 -w node2 -o /dev/null --wrap 'sleep 600'"
     job = lab.as_user("alice", scavenge).strip()
     eventually(lambda: "RUNNING" in lab.ssh("node0", f"squeue -h -j {job} -o %T"))
     assert lab.as_user("alice", "srun -Q -w node2 --exclusive hostname").strip() == "node2"

@@ -37,7 +37,6 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
             files=[File(_CONF, render(_CONF, buffer_pool_mib=buffer_pool_mib))],
             ready="mariadb -e 'select 1'",
             after=("packages",),
-            starts_after=("supervisor",),
         ),
         Script(
             "accounting database",

@@ -40,7 +40,6 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "hostname",
             "people",
             "head/slurmctld",
-            "supervisor",
         ),
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
     )
