@@ -108,8 +108,8 @@ def _queue(found: ClusterStatus) -> Table | str:
         title_style="dim",
     )
     for title in ("JOB", "NAME", "USER", "STATE", "TIME", "NODES", "GPUS", "WHERE OR WHY"):
-        table.add_column(title)
-    for job in found.queue[:_QUEUE_LINES]:
+        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    for job in sorted(found.queue, key=lambda job: job.state != "RUNNING")[:_QUEUE_LINES]:
         gpus = job.gres.removeprefix("gres/").removeprefix("gres:")
         table.add_row(
             job.id, escape(job.name), job.user, job.state.lower(), job.elapsed, str(job.nodes),
