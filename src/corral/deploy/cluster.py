@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from corral.deploy.facts import CgroupKind, Facts, Gpu
+from corral.deploy.facts import CgroupKind, Facts
+from corral.deploy.nvidia import Gpu
 from corral.spec.model import ClusterSpec, Role
 
 _MIB = 1 << 20
@@ -93,7 +94,7 @@ def join(spec: ClusterSpec, addresses: Mapping[str, str], facts: Mapping[str, Fa
         found = facts[name]
         gpus = found.gpus
         if machine.gpus is not None:
-            gpus = tuple(Gpu(machine.gpus.type, f"/dev/nvidia{i}") for i in range(machine.gpus.count))
+            gpus = tuple(Gpu(machine.gpus.type, (f"/dev/nvidia{i}",)) for i in range(machine.gpus.count))
         nodes[name] = Node(
             name=name,
             address=addresses[name],

@@ -18,5 +18,7 @@ class Machine:
     """Private key to log in with; None leaves the choice to ssh's own defaults and the agent."""
     host_key: str | None = None
     """Pinned public key (`ssh-ed25519 AAAA…`); None means ~/.ssh/known_hosts decides."""
+    is_this_machine: bool = False
+    """Corral runs on it: no connection is needed."""
     network_namespace: Path | None = None
     """Enter this namespace to reach the address: the private network of a local cluster."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -131,6 +132,8 @@ async def connect(machine: Machine) -> SSHHost:
 
 def ssh_command(machine: Machine, known_hosts: Path | None, remote: Sequence[str]) -> list[str]:
     """The OpenSSH command line for an interactive session, entering the machine's namespace if it has one."""
+    if machine.is_this_machine:
+        return ["sh", "-c", " ".join(remote)] if remote else [os.environ.get("SHELL", "/bin/sh"), "-l"]
     argv = ["ssh", "-p", str(machine.port), "-o", "LogLevel=ERROR"]
     if machine.network_namespace is not None:
         argv = ["nsenter", f"--net={machine.network_namespace}", *argv]

@@ -75,6 +75,8 @@ class MachineSpec(_Model):
     """One machine. Whatever is left out is found out on the machine itself."""
 
     address: Address | None = None
+    connection: Literal["ssh", "local"] = "ssh"
+    """`local` is the very machine that Corral runs on: no SSH."""
     roles: tuple[Role, ...] = ()
     user: UserName | None = None
     port: Whole | None = Field(default=None, ge=1, le=65535)

@@ -23,7 +23,7 @@ from corral.deploy.steps.slurmdbd import JWT_KEY
 from corral.errors import HostError, Unreachable
 from corral.hosts.base import Host
 from corral.hosts.machine import Machine
-from corral.hosts.ssh import connect
+from corral.hosts.connect import connect
 from corral.spec.model import ClusterSpec
 from corral.workflows.state import ClusterState
 
