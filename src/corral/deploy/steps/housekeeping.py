@@ -30,9 +30,11 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
 # Packages enable every daemon they bring, on every machine.
 def _off(units: tuple[str, ...]) -> Step:
     names = " ".join(units)
+    services = " ".join(f"{unit}.service" for unit in units)
     return Script(
         "unneeded daemons",
-        look=f"for unit in {names}; do systemctl -q is-enabled $unit 2>/dev/null && echo $unit; done; true",
+        # Asking about each by itself takes more than twice as long.
+        look=f"systemctl list-unit-files -q --no-legend --state=enabled,enabled-runtime {services} | cut -d. -f1",
         act=f"for unit in {names}; do systemctl -q disable --now $unit 2>/dev/null; done; true",
         doing="disable daemons that this machine's roles do not need",
         after=("packages",),
