@@ -19,7 +19,10 @@ def steps(_cluster: Cluster, _node: Node) -> list[Step]:
     return [
         Script(
             "slurm directories",
-            look=f'for dir in {wanted}; do [ "$(stat -c %n=%U ${{dir%=*}} 2>/dev/null)" = $dir ] || echo $dir; done',
+            look=(
+                f"have=$(stat -c %n=%U {' '.join(_OWNERS)} 2>/dev/null)\n"
+                f'for dir in {wanted}; do case " "$(echo $have)" " in *" $dir "*) ;; *) echo $dir;; esac; done'
+            ),
             act=f"for dir in {wanted}; do install -d -o ${{dir#*=}} -g ${{dir#*=}} -m 755 ${{dir%=*}} || exit 1; done",
             doing="make Slurm's directories",
             after=("service accounts",),
