@@ -27,6 +27,7 @@ from bench.tools import Ansible, Command, Corral, Tool, output
 
 _FOLDER = Path("/var/tmp/corral-bench")
 _PHASES = {"a": "first `srun` on all nodes", "b": "again, nothing to do", "c": "look only"}
+_ENOUGH = 3
 _QUICK_COMMANDS = 5
 """How often Corral's (b) and (c) are taken per repetition; Ansible's once, for they take a minute."""
 
@@ -47,7 +48,6 @@ class Options:
     sizes: tuple[int, ...]
     repeat: int
     release: str
-    quick: bool
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Samples:
 
 
 def main() -> None:
-    """Measure, print, and write the section of RESULTS.md unless it is a quick run."""
+    """Measure and print; write the section of RESULTS.md when there are enough repetitions for a median."""
     options = _options()
     # Clusters of a name of their own in a state folder of their own never meet those of the user.
     os.environ.setdefault("CORRAL_STATE", str(_FOLDER / "state"))
@@ -88,8 +88,10 @@ def main() -> None:
                 bed.remove()
     body = report(options, samples, [*versions, f"Slurm {slurm} ({options.release})"], load)
     print(f"\n{body}")
-    if not options.quick:
+    if options.repeat >= _ENOUGH:
         write_section("Deployment", body)
+    else:
+        print(f"\nNot written down: that takes at least {_ENOUGH} repetitions.")
 
 
 def _measure(tool: Tool, bed: Bed, samples: Samples, *, again: int) -> None:
@@ -163,10 +165,8 @@ def _options() -> Options:
     if os.geteuid() != 0:
         sys.exit("making machines needs root: run the command again with sudo")
     if given.quick:
-        return Options((3,), 1, given.release, quick=True)
-    return Options(
-        tuple(sorted(int(size) for size in given.hosts.split(","))), given.repeat, given.release, quick=False
-    )
+        return Options((3,), 1, given.release)
+    return Options(tuple(sorted(int(size) for size in given.hosts.split(","))), given.repeat, given.release)
 
 
 if __name__ == "__main__":
