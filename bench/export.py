@@ -18,11 +18,12 @@ from corral.deploy.resources.script import Script
 from corral.deploy.resources.service import Service
 from corral.deploy.step import Step
 from corral.deploy.steps.accounts import SERVICE_IDS
-from corral.deploy.steps.housekeeping import INVENTORY
 from corral.deploy.steps.packages import needed
 from corral.hosts.machine import Machine
 from corral.workflows.session import graph_of
 
+_OTHER_FILES = ("inventory", "log rotation")
+"""Steps with files that belong to no daemon; not every machine and release has them."""
 _HEAD_ONLY = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
 
 Vars = dict[str, object]
@@ -65,7 +66,7 @@ def _wanted(cluster: Cluster, graph: Graph, name: str, files: Path) -> Vars:
     steps = {step.name: step for (host, _), step in graph.steps.items() if host == name}
     own = files / name
     services = [step for step in steps.values() if isinstance(step, Service)]
-    wanted: Vars = {
+    return {
         "packages": list(needed(node)),
         "service_accounts": [
             {"name": account, "id": number}
@@ -81,13 +82,9 @@ def _wanted(cluster: Cluster, graph: Graph, name: str, files: Path) -> Vars:
             }
             for service in services
         },
+        "other_files": [_copy(file, own) for name in _OTHER_FILES for file in _files(steps, name)],
         "scripts": {step.name: {"look": step.look, "act": step.act} for step in _scripts(steps)},
     }
-    if "head" in node.roles:
-        [inventory] = _files(steps, "inventory")
-        assert inventory.path == INVENTORY
-        wanted["inventory_file"] = _copy(inventory, own)
-    return wanted
 
 
 def _unneeded(node: Node) -> list[str]:
@@ -95,9 +92,8 @@ def _unneeded(node: Node) -> list[str]:
 
 
 def _files(steps: Mapping[str, Step], name: str) -> Sequence[File]:
-    step = steps[name]
-    assert isinstance(step, Files)
-    return step.files
+    step = steps.get(name)
+    return step.files if isinstance(step, Files) else ()
 
 
 def _scripts(steps: Mapping[str, Step]) -> list[Script]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from corral.cli.progress import watching
+from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.workflows.down import down_cluster
 from corral.workflows.state import find_cluster
@@ -13,7 +13,7 @@ from corral.workflows.state import find_cluster
 def down(cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     """End the cluster: local machines vanish with all they hold, real ones stop and keep their data."""
     spec = find_cluster(cluster)
-    with watching(as_json=as_json, verb="taking down") as watch:
+    with watching("taking down", instead=SilentWatch() if as_json else None) as watch:
         report = run(down_cluster(spec, watch.emit))
     if as_json:
         print_json(report.to_json())

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from corral.cli.progress import watching
+from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.workflows.state import find_cluster
 from corral.workflows.up import PlanReport, plan_cluster
@@ -20,7 +20,7 @@ def plan(
 ) -> None:
     """Show what `up` would change, without changing anything."""
     spec = find_cluster(cluster)
-    with watching(as_json=as_json, verb="looking at") as watch:
+    with watching("looking", instead=SilentWatch() if as_json else None) as watch:
         report = run(plan_cluster(spec, watch.emit))
     if as_json:
         print_json(report.to_json())

@@ -12,7 +12,6 @@ from typing import Protocol
 import typer
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
@@ -33,16 +32,26 @@ class Watch(Protocol):
 
 
 @contextmanager
-def watching(*, as_json: bool, verb: str) -> Iterator[Watch]:
-    """The right watch for where the output goes."""
-    if as_json:
-        yield JsonWatch()
+def watching(verb: str, *, instead: Watch | None = None) -> Iterator[Watch]:
+    """The right watch for where the output goes, unless the command brings another one."""
+    if instead is not None:
+        yield instead
     elif console.is_terminal:
         live = LiveWatch(verb)
         with Live(get_renderable=live.render, console=console, refresh_per_second=10, transient=True):
             yield live
     else:
         yield PlainWatch()
+
+
+class SilentWatch:
+    """For commands whose report says it all."""
+
+    def emit(self, event: Event) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
 
 
 class JsonWatch:
@@ -127,9 +136,14 @@ class LiveWatch:
                 self._mark(line),
                 name,
                 f"{line.done}/{line.total}" if line.total else "",
-                Text.from_markup(escape(", ".join(line.running.values()).split("\n")[0]), overflow="ellipsis"),
+                Text(self._doing(line), no_wrap=True, overflow="ellipsis"),
             )
         return Group(head, table)
+
+    def _doing(self, line: _MachineLine) -> str:
+        if line.running:
+            return ", ".join(text.split("\n")[0] for text in line.running.values())
+        return "waits for another machine" if line.done < line.total else ""
 
     def _mark(self, line: _MachineLine) -> RenderableType:
         if line.state != "working":

@@ -80,9 +80,9 @@ def _node_cells(machine: MachineStatus, node: NodeState | None) -> tuple[str, st
 def _daemons(machine: MachineStatus) -> str:
     if not machine.reachable:
         return ""
-    return " ".join(
-        name if state == "active" else f"[red]{name} ({state})[/]" for name, state in machine.daemons.items()
-    )
+    bad = [f"{name} {state}" for name, state in machine.daemons.items() if state != "active"]
+    count = f"{len(machine.daemons) - len(bad)} of {len(machine.daemons)} run"
+    return f"{count}: [red]{', '.join(bad)}[/]" if bad else count
 
 
 def _partitions(found: ClusterStatus) -> Table:
@@ -108,8 +108,8 @@ def _queue(found: ClusterStatus) -> Table | str:
         title_style="dim",
     )
     for title in ("JOB", "NAME", "USER", "STATE", "TIME", "NODES", "GPUS", "WHERE OR WHY"):
-        table.add_column(title)
-    for job in found.queue[:_QUEUE_LINES]:
+        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    for job in sorted(found.queue, key=lambda job: job.state != "RUNNING")[:_QUEUE_LINES]:
         gpus = job.gres.removeprefix("gres/").removeprefix("gres:")
         table.add_row(
             job.id, escape(job.name), job.user, job.state.lower(), job.elapsed, str(job.nodes),

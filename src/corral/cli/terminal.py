@@ -23,7 +23,7 @@ ClusterOption = Annotated[
         "--cluster",
         "-c",
         envvar="CORRAL_CLUSTER",
-        help="A cluster file, or the name of a local cluster. [default: ./cluster.yaml, or the only local one]",
+        help="A cluster file or the name of a local cluster; without it ./cluster.yaml, or the only local one.",
         show_default=False,
     ),
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from corral.cli.progress import watching
+from corral.cli.progress import JsonWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, run
 from corral.errors import InputError
 from corral.spec.local import local_cluster
@@ -41,7 +41,7 @@ def up(
         spec = local_cluster(name, local, {"release": release, "gpus": gpus, "gpu_type": gpu_type, "link": link})
     else:
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
-    with watching(as_json=as_json, verb="bringing up") as watch:
+    with watching("bringing up", instead=JsonWatch() if as_json else None) as watch:
         report = run(up_cluster(spec, watch.emit, watch.say, keep_file=local is not None))
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))

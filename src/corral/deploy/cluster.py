@@ -71,7 +71,7 @@ class Cluster:
         notices = []
         if self.confinement == "none" and self.compute_nodes:
             lacking = [node.name for node in self.compute_nodes if node.facts.cgroup == "none"]
-            why = f"{', '.join(lacking)} has no cgroup controllers" if lacking else "cgroup v1 and v2 are mixed"
+            why = f"no cgroup controllers on {', '.join(lacking)}" if lacking else "cgroup v1 and v2 are mixed"
             notices.append(f"jobs are NOT confined to their GPUs, cores and memory: {why}")
         if any(node.facts.gpus_are_simulated for node in self.nodes.values()):
             notices.append("the GPUs of this cluster are simulated: jobs can be scheduled on them, not computed")

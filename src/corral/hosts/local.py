@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from corral.hosts.base import Completed, OnLine
@@ -29,6 +29,25 @@ class LocalHost:
             timeout_s=timeout_s,
             on_line=on_line,
         )
+
+    @asynccontextmanager
+    async def hold(self, script: str) -> AsyncIterator[str]:
+        process = await asyncio.create_subprocess_exec(
+            "sh",
+            "-c",
+            script,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield (await process.stdout.readline()).decode().strip()
+        finally:
+            process.stdin.close()
+            await _kill_unless_ended(process)
 
     async def close(self) -> None:
         return None
@@ -99,6 +118,13 @@ async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
         stream.write(data)
         await stream.drain()
     stream.close()
+
+
+async def _kill_unless_ended(process: asyncio.subprocess.Process) -> None:
+    try:
+        await asyncio.wait_for(process.wait(), _GRACE_S)
+    except asyncio.TimeoutError:
+        await _kill_group(process)
 
 
 async def _kill_group(process: asyncio.subprocess.Process) -> None:

@@ -19,7 +19,7 @@ from corral.hosts.base import Host
 # The lock lives as long as this script's input. Talking to the operator now and then makes the head notice
 # one who lost power, so that nobody is locked out for good.
 _HOLD = """
-mkdir -p /run/corral; exec 9>>/run/corral/operator.lock
+mkdir -p -m 700 /run/corral; exec 9>>/run/corral/operator.lock
 flock -n 9 || {{ echo "busy $(cat /run/corral/operator.lock)"; exit 0; }}
 printf '%s\\n' {who} > /run/corral/operator.lock
 echo held

@@ -17,7 +17,7 @@ from corral.deploy.facts import Facts
 from corral.deploy.plan import Graph, Key
 from corral.deploy.probing import probe
 from corral.deploy.steps import steps_for
-from corral.deploy.steps.housekeeping import INVENTORY
+from corral.deploy.steps.inventory import INVENTORY
 from corral.deploy.steps.munge import MUNGE_KEY
 from corral.deploy.steps.slurmdbd import JWT_KEY
 from corral.errors import HostError, Unreachable

@@ -74,9 +74,7 @@ def test_an_anchor_can_be_used_twice() -> None:
         ),
     ],
 )
-def test_what_is_not_clean_yaml_is_a_mistake_with_its_place(
-    text: str, line: int, column: int, message: str
-) -> None:
+def test_what_is_not_clean_yaml_is_a_mistake_with_its_place(text: str, line: int, column: int, message: str) -> None:
     assert read_document(text).mistakes == [Mistake(line, column, message)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from corral.spec.dump import dump_cluster
 from corral.spec.load import load_cluster, parse_cluster
 from corral.spec.local import local_cluster
-from corral.spec.model import ClusterSpec, LocalSpec
+from corral.spec.model import ClusterSpec
 
 EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").glob("*.yaml"))
 

@@ -100,9 +100,7 @@ def test_one_slip_is_not_reported_again_as_its_own_consequence(text: str) -> Non
 
 
 def test_a_top_level_that_is_no_section_is_refused() -> None:
-    assert mistakes_of("- lab\n") == [
-        "c.yaml:1:1: the file must be a section of 'key: value' lines, not a list"
-    ]
+    assert mistakes_of("- lab\n") == ["c.yaml:1:1: the file must be a section of 'key: value' lines, not a list"]
 
 
 def test_every_pattern_has_an_explanation_and_no_message_shows_one() -> None:

@@ -11,7 +11,7 @@ def test_a_local_cluster_has_numbered_machines_one_head_and_a_shared_directory()
     spec = local_cluster("lab", 3, {"gpus": 2})
     assert tuple(spec.machines) == spec.compute_machines == ("node0", "node1", "node2")
     assert spec.head == "node0"
-    assert spec.local == {"gpus": 2}
+    assert spec.local == LocalSpec(gpus=2)
     assert spec.storage is not None
     assert spec.storage.shared.mount == "/shared"
     assert spec.users == {}

@@ -138,9 +138,7 @@ def test_a_right_cluster_breaks_no_rule() -> None:
         ),
     ],
 )
-def test_a_broken_rule_says_where_and_what_to_do(
-    sections: dict[str, Any], where: Where, message: str
-) -> None:
+def test_a_broken_rule_says_where_and_what_to_do(sections: dict[str, Any], where: Where, message: str) -> None:
     assert broken(**sections) == {where: message}
 
 
@@ -168,9 +166,7 @@ def test_two_names_with_the_same_derived_uid_are_told_to_set_one() -> None:
     seen: dict[int, str] = {}
     for number in range(20_001):
         name = f"u{number}"
-        uid = ClusterSpec.model_validate({"name": "lab", "machines": {"a": {}}, "users": {name: {}}}).uid(
-            name
-        )
+        uid = ClusterSpec.model_validate({"name": "lab", "machines": {"a": {}}, "users": {name: {}}}).uid(name)
         if uid in seen:
             break
         seen[uid] = name
@@ -178,9 +174,7 @@ def test_two_names_with_the_same_derived_uid_are_told_to_set_one() -> None:
     assert broken(users={seen[uid]: {}, name: {}}) == {("users", name, KEY): message}
 
 
-@pytest.mark.parametrize(
-    "name", ["root", "slurm", "munge", "slurmrest", "mysql", "nobody", "systemd-x", "video"]
-)
+@pytest.mark.parametrize("name", ["root", "slurm", "munge", "slurmrest", "mysql", "nobody", "systemd-x", "video"])
 def test_a_name_of_the_system_is_no_user_name(name: str) -> None:
     message = f"'{name}' belongs to the system; give the user another name"
     assert broken(users={name: {}}) == {("users", name, KEY): message}

@@ -31,10 +31,10 @@ _MANAGERS: dict[ServiceManager, dict[str, str]] = {
     "supervisord": {
         "enabled": "[ -f /etc/supervisor/conf.d/{unit}.conf ]",
         "running": "supervisorctl pid {unit} 2>/dev/null | grep -qx '[1-9][0-9]*'",
-        "restart": "supervisorctl -q update; supervisorctl restart {unit}",
-        "enable": "supervisorctl update",
+        "restart": "supervisorctl reread && supervisorctl update {unit} && supervisorctl restart {unit}",
+        "enable": "supervisorctl reread && supervisorctl update {unit}",
         "evidence": "supervisorctl tail -2000 {unit}",
-        "stop": "supervisorctl stop {unit}; rm -f /etc/supervisor/conf.d/{unit}.conf; supervisorctl update",
+        "stop": "supervisorctl stop {unit}; rm -f /etc/supervisor/conf.d/{unit}.conf; supervisorctl update {unit}",
     },
 }
 
@@ -126,10 +126,11 @@ def daemon(
     manager = node.facts.service_manager
     path = _UNIT_FILES[manager].format(unit=unit)
     loads = (*(file.path for file in files), *reads, path)
-    note_loaded = f"mkdir -p {_LOADED_DIR}; sha256sum {' '.join(loads)} > {_LOADED_DIR}/{unit}.loaded; true"
-    unit_file = File(path, render(path, facts=node.facts, note_loaded=note_loaded, **values))
+    note_loaded = f"mkdir -p -m 700 {_LOADED_DIR}; sha256sum {' '.join(loads)} > {_LOADED_DIR}/{unit}.loaded; true"
+    unit_file = File(path, render(path, unit=unit, facts=node.facts, note_loaded=note_loaded, **values))
     return [
-        Files(f"{unit} files", [*files, unit_file], after=after, absent=absent),
+        # supervisord starts whatever it finds when it comes up itself, whether its turn has come or not.
+        Files(f"{unit} files", [*files, unit_file], after=(*after, "supervisor"), absent=absent),
         Service(
             unit,
             manager,

@@ -38,7 +38,6 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
             files=[File(_CONF, render(_CONF, buffer_pool_mib=buffer_pool_mib))],
             ready="mariadb --skip-ssl -e 'select 1'",
             after=("packages",),
-            starts_after=("supervisor",),
         ),
         Script(
             "accounting database",

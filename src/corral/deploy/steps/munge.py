@@ -18,5 +18,4 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         files=[key],
         ready="munge -n | unmunge",
         after=("service accounts",),
-        starts_after=("supervisor",),
     )

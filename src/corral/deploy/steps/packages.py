@@ -24,7 +24,9 @@ if [ ! -e $policy ]; then
   printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
   trap 'rm -f $policy' EXIT
 fi
-apt-get -qq update && apt-get -y -qq --no-install-recommends install {names}
+# An interrupted run's own apt-get may still be at work.
+wait='-o DPkg::Lock::Timeout=300'
+apt-get -qq $wait update && apt-get -y -qq $wait --no-install-recommends install {names}
 """
 
 

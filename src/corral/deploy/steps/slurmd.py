@@ -38,10 +38,8 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "munge",
             "hosts file",
             "hostname",
-            "slurm directories",
             "people",
             "head/slurmctld",
-            "supervisor",
         ),
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
     )

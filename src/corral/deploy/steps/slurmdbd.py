@@ -24,5 +24,5 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         ],
         ready="sacctmgr -n list cluster",
         after=("service accounts",),
-        starts_after=("munge", "accounting database", "hosts file", "slurm directories", "slurmctld files"),
+        starts_after=("munge", "accounting database", "hosts file", "slurmctld files"),
     )

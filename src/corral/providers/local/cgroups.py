@@ -17,7 +17,7 @@ from pathlib import Path
 from corral.errors import ProviderError
 
 SUPERVISOR_LEAF = "supervisor"
-V2_CONTROLLERS = ("cpuset", "cpu", "memory", "pids")
+_V2_CONTROLLERS = ("cpuset", "cpu", "memory", "pids")
 _V1_CONTROLLERS = frozenset(("memory", "cpuset", "cpu", "cpuacct", "devices", "freezer"))
 _POLL_S = 0.02
 
@@ -49,10 +49,13 @@ def legacy_mounts() -> list[Hierarchy]:
 
 
 def enable_controllers(cgroup: Path) -> None:
-    """Hand controllers down to the children, each by itself: a missing one must not cost the others."""
-    for controller in V2_CONTROLLERS:
-        with suppress(OSError):
-            (cgroup / "cgroup.subtree_control").write_text(f"+{controller}")
+    """Hand the controllers that are here down to the children; a hybrid machine has none of them here."""
+    available = (cgroup / "cgroup.controllers").read_text().split()
+    wanted = [f"+{controller}" for controller in _V2_CONTROLLERS if controller in available]
+    try:
+        (cgroup / "cgroup.subtree_control").write_text(" ".join(wanted))
+    except OSError as problem:
+        raise ProviderError(f"{cgroup}: cannot hand down {' '.join(wanted)}: {problem.strerror}") from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Cgroup:
 
     def create(self, children: Sequence[str] = ()) -> None:
         """Make the directories, so that processes can enter; existing ones are fine."""
+        enable_controllers(self.path.parent)
         for directory in (*self.legacy, self.path, *(self.path / child for child in children)):
             directory.mkdir(exist_ok=True)
         for directory in self.legacy:

@@ -29,6 +29,15 @@ class GuestPlan(_Message):
     name: str
     index: int
 
+    @property
+    def short_name(self) -> str:
+        """For what the kernel gives few characters to, such as interfaces."""
+        return f"m{self.index}"
+
+    def home(self, directory: Path) -> Path:
+        """The machine's disk, keys and console; another machine of the same name has another one."""
+        return directory / "machines" / f"{self.name}.{self.index}"
+
 
 class Plan(_Message):
     """All that the machines of a cluster should be."""

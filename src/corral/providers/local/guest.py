@@ -25,40 +25,46 @@ _SYSTEM_POWERS = (
     "--capability=CAP_NET_ADMIN,CAP_BPF,CAP_PERFMON,CAP_SYSLOG,CAP_IPC_LOCK",
     "--system-call-filter=bpf",
 )
+# A rented pod may not touch its network.
+_POD_LIMITS = ("--drop-capability=CAP_NET_ADMIN",)
 
 
 class Guest:
     """A machine as its supervisor holds it. Powering on and off is safe to repeat."""
 
-    def __init__(self, identity: GuestPlan, plan: Plan, home: Path, shared: Path, cgroup: Cgroup) -> None:
+    def __init__(self, identity: GuestPlan, plan: Plan, directory: Path, cgroup: Cgroup) -> None:
         self.identity = identity
-        self.plan = plan
-        self._home = home
-        self._shared = shared
+        self._plan = plan
+        self._home = identity.home(directory)
+        self._shared = directory / "shared"
         self._cgroup = cgroup
-        self._id = f"m{identity.index}"
+        self._cable = network.Cable(identity.short_name, identity.index)
         self._running: asyncio.Task[None] | None = None
         self._pulled = False
-        self._plugged = True
         self._boots = 0
         self._error: str | None = None
-
-    @property
-    def powered(self) -> bool:
-        return self._running is not None and not self._running.done()
 
     def status(self) -> GuestStatus:
         return GuestStatus(
             name=self.identity.name,
-            powered=self.powered,
+            powered=self._powered,
             frozen=self._cgroup.frozen,
-            plugged=self._plugged,
+            plugged=self._cable.plugged,
             boots=self._boots,
             error=self._error,
         )
 
+    async def follow(self, plan: Plan) -> None:
+        """Run as the plan says: the link's rate changes at once, the rest at the next boot."""
+        self._plan = plan
+        await self._cable.limit(plan.link)
+        await self._cable.plug(True)
+        if self._cgroup.frozen:
+            self._cgroup.freeze(False)
+        await self.power_on()
+
     async def power_on(self) -> None:
-        if not self.powered:
+        if not self._powered:
             self._pulled = False
             self._running = asyncio.create_task(self._live())
 
@@ -70,27 +76,24 @@ class Guest:
             await asyncio.wait([self._running], timeout=_KILL_POLL_S)
 
     def freeze(self, frozen: bool) -> None:
-        if not self.powered:
+        if not self._powered:
             raise ProviderError(f"{self.identity.name} is off")
         self._cgroup.freeze(frozen)
 
     async def plug(self, plugged: bool) -> None:
-        self._plugged = plugged
-        if network.namespace_path(self._id).exists():
-            await network.plug(self._id, plugged)
-
-    async def follow(self, plan: Plan) -> None:
-        """Take a new plan over: the link's rate at once, the rest at the next boot."""
-        self.plan = plan
-        if network.namespace_path(self._id).exists():
-            await network.shape(self._id, plan.link)
+        await self._cable.plug(plugged)
 
     async def remove(self) -> None:
         await self.power_off()
         await asyncio.to_thread(shutil.rmtree, self._home)
 
+    @property
+    def _powered(self) -> bool:
+        return self._running is not None and not self._running.done()
+
     async def _live(self) -> None:
         self._error = None
+        (self._home / "console.log").write_bytes(b"")
         try:
             while await self._boot() == _REBOOT and not self._pulled:
                 pass
@@ -101,18 +104,11 @@ class Guest:
         """From power-on to power-off or reboot; every boot starts from a fresh namespace and cgroup."""
         root = self._home / "root"
         await self._clear(root)
-        self._cgroup.create()
-        plugged, pod = self._plugged, self.plan.init == "none"
         try:
-            await network.attach(
-                self._id,
-                rate=self.plan.link,
-                plugged=plugged,
-                static_address=network.address(self.identity.index) if pod else None,
-            )
+            self._cgroup.create()
+            static = network.address(self.identity.index) if self._plan.init == "none" else None
+            await self._cable.lay(static)
             await self._mount(root)
-            if self._plugged != plugged:
-                await network.plug(self._id, self._plugged)
             if self._pulled:
                 return None
             process = await spawn(["sh", "-ec", self._script(root)], self._home / "console.log")
@@ -124,20 +120,20 @@ class Guest:
     async def _mount(self, root: Path) -> None:
         for directory in (root, self._home / "upper", self._home / "work"):
             directory.mkdir(exist_ok=True)
-        layers = f"lowerdir={self.plan.image},upperdir={self._home / 'upper'},workdir={self._home / 'work'}"
+        layers = f"lowerdir={self._plan.image},upperdir={self._home / 'upper'},workdir={self._home / 'work'}"
         await must("mount", "-t", "overlay", "-o", layers, "overlay", str(root))
         furnished = self._home / "furnished"
         if not furnished.exists():
-            furnish_once(root, self.identity, self.plan, self._home)
+            furnish_once(root, self.identity, self._plan, self._home)
             furnished.touch()
-        furnish_boot(root, self.identity, self.plan)
+        furnish_boot(root, self.identity, self._plan)
 
     async def _clear(self, root: Path) -> None:
         if not await self._cgroup.end(_END_TIMEOUT_S):
             raise ProviderError(f"{self.identity.name}: processes or cgroups remain in {self._cgroup.path}")
         if root.is_mount():
             await must("umount", str(root))
-        await network.detach(self._id)
+        await self._cable.take_away()
 
     def _script(self, root: Path) -> str:
         """Enter the cgroups, give the guest clocks that start now, and become nspawn."""
@@ -149,16 +145,16 @@ class Guest:
 
     def _nspawn(self, root: Path) -> list[str]:
         argv = [
-            *("systemd-nspawn", f"--directory={root}", f"--machine={self._id}"),
+            *("systemd-nspawn", f"--directory={root}", f"--machine={self.identity.short_name}"),
             f"--hostname={self.identity.name}",
             *("--settings=no", "--register=no", "--keep-unit", "--console=read-only"),
             *("--resolv-conf=off", "--timezone=off", "--link-journal=no"),
-            f"--network-namespace-path={network.namespace_path(self._id)}",
+            f"--network-namespace-path={self._cable.namespace}",
             f"--bind={self._shared}:/shared",
-            *(f"--bind-ro={_colons(source)}:{_colons(target)}" for source, target in python_binds(self.plan)),
+            *(f"--bind-ro={_colons(source)}:{_colons(target)}" for source, target in python_binds(self._plan)),
         ]
-        if self.plan.init == "none":
-            return [*argv, "--as-pid2", "/bin/sh", "-c", _pod_init(self.plan)]
+        if self._plan.init == "none":
+            return [*argv, *_POD_LIMITS, "--as-pid2", "/bin/sh", "-c", _pod_init(self._plan)]
         for entrance in self._cgroup.legacy:
             for controller in entrance.parent.name.split(","):
                 argv.append(f"--bind={_colons(entrance)}:/cgroup-v1/{controller}")

@@ -21,12 +21,11 @@ _POLL_S = 0.02
 _LAUNCH = """
 umask 022
 cd /
-leaf=$1 top=$2; shift 2
-echo 0 > "$leaf/cgroup.procs"
+log=$1 top=$2; shift 2
 while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs"; shift; done
 shift
-exec unshare --mount --pid --uts --ipc --propagation private --fork --kill-child=SIGKILL --mount-proc \
-  sh -ec "$INIT" sh "$top" "$@"
+exec setsid --fork unshare --mount --pid --uts --ipc --propagation private \
+  --fork --kill-child=SIGKILL --mount-proc sh -ec "$INIT" sh "$top" "$@" < /dev/null >> "$log" 2>&1
 """
 
 # PID 1 of the namespaces. A cgroup namespace begins at the cgroup it is made in, so it steps up for a
@@ -72,18 +71,14 @@ async def _launch(cluster: str, directory: Path, cgroup: Cgroup) -> None:
     supervisor = (sys.executable, "-m", "corral.providers.local.supervisor", cluster, str(directory))
     done = await run(
         [
-            *("env", f"PYTHONPATH={modules}", f"INIT={_INIT}", f"LOG={directory / 'supervisor.log'}"),
-            *("sh", "-c", 'exec setsid --fork sh -ec "$@" < /dev/null >> "$LOG" 2>&1', "sh"),
-            *(_LAUNCH, "sh", str(cgroup.path / SUPERVISOR_LEAF), str(cgroup.path)),
-            *(str(path) for path in cgroup.legacy),
+            *("env", f"PYTHONPATH={modules}", f"INIT={_INIT}", "sh", "-ec", _LAUNCH, "sh"),
+            *(str(directory / "supervisor.log"), str(cgroup.path)),
+            *(str(path) for path in (cgroup.path / SUPERVISOR_LEAF, *cgroup.legacy)),
             *("--", *supervisor),
         ]
     )
     if not done.ok:
         raise ProviderError(f"the supervisor of {cluster} did not start: {done.last_words()}")
-    deadline = time.monotonic() + _START_TIMEOUT_S
-    while not cgroup.populated and time.monotonic() < deadline:
-        await asyncio.sleep(_POLL_S)
 
 
 def _refuse_foreign(cluster: str, directory: Path, cgroup: Cgroup) -> None:

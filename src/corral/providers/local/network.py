@@ -39,11 +39,6 @@ def address(index: int) -> str:
     return f"10.77.0.{10 + index}"
 
 
-def namespace_path(guest: str) -> Path:
-    """Where the guest's network namespace can be entered."""
-    return Path("/run/netns") / guest
-
-
 async def build() -> None:
     """Make the bridge and let guests reach the world through the uplink."""
     await _ip(
@@ -52,6 +47,10 @@ async def build() -> None:
         f"address add {GATEWAY}/{PREFIX_LENGTH} dev {_BRIDGE}",
         f"link set {_BRIDGE} up",
     )
+    # Ask for a guest that boots every 0.1 s rather than every second, ten times rather than three.
+    neighbours = Path("/proc/sys/net/ipv4/neigh") / _BRIDGE
+    (neighbours / "retrans_time_ms").write_text("100")
+    (neighbours / "mcast_solicit").write_text("10")
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     await must("nft", "-f", "-", stdin=_MASQUERADE)
 
@@ -71,48 +70,76 @@ async def open_uplink(log: Path) -> asyncio.subprocess.Process:
     )
 
 
-async def attach(guest: str, *, rate: str | None, plugged: bool, static_address: str | None) -> None:
-    """Give the guest a fresh namespace and cable, as a machine has after power-on."""
-    await detach(guest)
-    await must("ip", "netns", "add", guest)
-    await _ip(
-        f"link add {_port(guest)} type veth peer name {GUEST_INTERFACE} netns {guest}",
-        f"link set {_port(guest)} master {_BRIDGE} {'up' if plugged else 'down'}",
-    )
-    if static_address is not None:
-        await must(
-            *("ip", "-n", guest, "-batch", "-"),
-            stdin=f"address add {static_address}/{PREFIX_LENGTH} dev {GUEST_INTERFACE}\n"
-            f"link set lo up\nlink set {GUEST_INTERFACE} up\nroute add default via {GATEWAY}\n",
-        )
-    await shape(guest, rate)
+class Cable:
+    """A guest's network namespace and the cable that leads from it to the bridge."""
 
+    def __init__(self, guest: str, index: int) -> None:
+        self.namespace = Path("/run/netns") / guest
+        self.plugged = True
+        self._guest = guest
+        self._port = f"vb-{guest}"
+        self._rate: str | None = None
+        # A machine keeps its hardware address: with a new one its peers would talk to the old for half a minute.
+        self._hardware_address = f"02:c0:88:a1:00:{index:02x}"
+        # A boot lays the cable while an operator may pull it.
+        self._one_at_a_time = asyncio.Lock()
 
-async def detach(guest: str) -> None:
-    """Take the guest's cable and namespace away, if they are there."""
-    if namespace_path(guest).exists():
-        # The cable first: a namespace is emptied only some time after its name is gone.
-        await run(["ip", "link", "del", _port(guest)])
-        await must("ip", "netns", "del", guest)
-
-
-async def plug(guest: str, plugged: bool) -> None:
-    """Plug the cable in, or pull it out, at the bridge: the guest sees its carrier go."""
-    await _ip(f"link set {_port(guest)} {'up' if plugged else 'down'}")
-
-
-async def shape(guest: str, rate: str | None) -> None:
-    """Limit both directions of the cable, or no longer."""
-    ends = ((), _port(guest)), (("-n", guest), GUEST_INTERFACE)
-    for where, device in ends:
-        if rate is None:
-            # There may be no limit to remove.
-            await run(["tc", *where, "qdisc", "del", "dev", device, "root"])
-        else:
-            await must(
-                *("tc", *where, "qdisc", "replace", "dev", device, "root"),
-                *("tbf", "rate", rate, "burst", f"{_burst_kib(rate)}kb", "latency", "50ms"),
+    async def lay(self, static_address: str | None) -> None:
+        """Start from a fresh namespace, as a machine does at power-on."""
+        async with self._one_at_a_time:
+            await must("ip", "netns", "add", self._guest)
+            await _ip(
+                f"link add {self._port} type veth "
+                f"peer name {GUEST_INTERFACE} address {self._hardware_address} netns {self._guest}",
+                f"link set {self._port} master {_BRIDGE} {self._up_or_down}",
             )
+            if static_address is not None:
+                await _ip(
+                    f"address add {static_address}/{PREFIX_LENGTH} dev {GUEST_INTERFACE}",
+                    "link set lo up",
+                    f"link set {GUEST_INTERFACE} up",
+                    f"route add default via {GATEWAY}",
+                    namespace=self._guest,
+                )
+            await self._shape()
+
+    async def take_away(self) -> None:
+        """Remove cable and namespace, if they are there."""
+        async with self._one_at_a_time:
+            if self.namespace.exists():
+                # The cable first: a namespace is emptied only some time after its name is gone.
+                await run(["ip", "link", "del", self._port])
+                await must("ip", "netns", "del", self._guest)
+
+    async def plug(self, plugged: bool) -> None:
+        """Plug it in or pull it out at the bridge, now and for every boot to come."""
+        async with self._one_at_a_time:
+            self.plugged = plugged
+            if self.namespace.exists():
+                await _ip(f"link set {self._port} {self._up_or_down}")
+
+    async def limit(self, rate: str | None) -> None:
+        """Limit both directions to a rate such as `2.5gbit`, or no longer; now and for every boot to come."""
+        async with self._one_at_a_time:
+            changed = rate != self._rate
+            self._rate = rate
+            if changed and self.namespace.exists():
+                await self._shape()
+
+    @property
+    def _up_or_down(self) -> str:
+        return "up" if self.plugged else "down"
+
+    async def _shape(self) -> None:
+        for where, device in (((), self._port), (("-n", self._guest), GUEST_INTERFACE)):
+            if self._rate is None:
+                # There may be no limit to remove.
+                await run(["tc", *where, "qdisc", "del", "dev", device, "root"])
+            else:
+                await must(
+                    *("tc", *where, "qdisc", "replace", "dev", device, "root", "tbf"),
+                    *("rate", self._rate, "burst", f"{_burst_kib(self._rate)}kb", "latency", "50ms"),
+                )
 
 
 def _burst_kib(rate: str) -> int:
@@ -121,9 +148,6 @@ def _burst_kib(rate: str) -> int:
     return 64 if bits < 10**9 else 256 * math.ceil(bits / 2.5e9)
 
 
-def _port(guest: str) -> str:
-    return f"vb-{guest}"
-
-
-async def _ip(*lines: str) -> None:
-    await must("ip", "-batch", "-", stdin="\n".join(lines) + "\n")
+async def _ip(*lines: str, namespace: str | None = None) -> None:
+    where = ("-n", namespace) if namespace is not None else ()
+    await must("ip", *where, "-batch", "-", stdin="\n".join(lines) + "\n")

@@ -22,6 +22,8 @@ _SLURM = (
     "slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugins slurm-wlm-jwt-plugin "
     "slurm-wlm-mysql-plugin munge mariadb-server"
 )
+# A Python built on this machine is seen by the guests and links to these, though they have no Python.
+_LIBRARIES = "libffi8 libsqlite3-0 libbz2-1.0 liblzma5 libreadline8 libstdc++6 zlib1g"
 
 # Packages enable every daemon on every machine and make keys that all copies of the image would share:
 # what a machine runs and trusts is for the deployment to decide.
@@ -57,7 +59,7 @@ class Recipe:
     @property
     def packages(self) -> tuple[str, ...]:
         # Only pods get supervisor, and with it a Python: deploying must not need one anywhere else.
-        return tuple(f"{_SYSTEM} {_SLURM}{' supervisor' if self.init == 'none' else ''}".split())
+        return tuple(f"{_SYSTEM} {_SLURM} {_LIBRARIES}{' supervisor' if self.init == 'none' else ''}".split())
 
     @property
     def apt_options(self) -> tuple[str, ...]:

@@ -23,10 +23,14 @@ _PACKAGE_OF = {
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
-def check_requirements() -> None:
-    """Raise one error that lists all that is missing, with the line to type."""
+def check_root() -> None:
+    """Namespaces, mounts and cgroups are for root alone."""
     if os.geteuid() != 0:
         raise ProviderError("machines on this computer need root: run the command again with sudo")
+
+
+def check_packages() -> None:
+    """Raise one error that lists all that is missing, with the line to type."""
     missing = {package for program, package in _PACKAGE_OF.items() if shutil.which(program) is None}
     if not _KEYRING.exists():
         missing.add("debian-archive-keyring")

@@ -51,25 +51,18 @@ class Supervisor:
         return Reply(guests=tuple(guest.status() for guest in self._guests.values()))
 
     async def _converge(self, plan: Plan) -> None:
-        homes = self._directory / "machines"
-        named = {guest.name for guest in plan.guests}
-        for name in [name for name in self._guests if name not in named]:
-            await self._guests.pop(name).remove()
-        # Disks of machines that an earlier supervisor had.
-        for home in homes.iterdir():
-            if home.name not in named:
-                await asyncio.to_thread(shutil.rmtree, home)
+        for guest in [guest for guest in self._guests.values() if guest.identity not in plan.guests]:
+            await guest.remove()
+            del self._guests[guest.identity.name]
+        # Disks of machines that only an earlier supervisor knew.
+        homes = {identity.home(self._directory) for identity in plan.guests}
+        for home in set((self._directory / "machines").iterdir()) - homes:
+            await asyncio.to_thread(shutil.rmtree, home)
         for identity in plan.guests:
-            guest = self._guests.get(identity.name)
-            if guest is None:
-                home, shared = homes / identity.name, self._directory / "shared"
-                guest = Guest(identity, plan, home, shared, self._cgroup(f"m{identity.index}"))
-                self._guests[identity.name] = guest
-            await guest.follow(plan)
-            await guest.plug(True)
-            if guest.powered and guest.status().frozen:
-                guest.freeze(False)
-            await guest.power_on()
+            if identity.name not in self._guests:
+                cgroup = self._cgroup(identity.short_name)
+                self._guests[identity.name] = Guest(identity, plan, self._directory, cgroup)
+            await self._guests[identity.name].follow(plan)
 
     async def _fault(self, request: Fault) -> None:
         guest = self._guests.get(request.name)
@@ -122,9 +115,9 @@ async def _main(cluster: str, directory: Path) -> None:
     # Held until this process ends; a second supervisor of the same cluster stops here.
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     socket.sethostname(f"corral-{cluster}")
+    hierarchies = await _mount_views(legacy_mounts())
     await network.build()
     uplink = asyncio.create_task(_keep_uplink(directory / "uplink.log"))
-    hierarchies = await _mount_views(legacy_mounts())
     server = await serve(directory, Supervisor(directory, hierarchies).handle)
     async with server:
         await uplink

@@ -1,0 +1,41 @@
+# Everything a fresh Debian or Ubuntu machine needs is installed by the first target that needs it.
+PYTHON ?= python3
+BIN := .venv/bin
+APT := systemd-container mmdebstrap nftables slirp4netns iproute2 openssh-client debian-archive-keyring python3-venv
+
+.PHONY: demo test check format clean root
+
+demo: .venv/installed
+	@$(BIN)/corral up --local 3
+	@echo && $(BIN)/corral status
+	@echo && $(BIN)/corral ssh node0 srun -N3 --gres=gpu:1 sh -c "'echo \$$(hostname) has GPU \$$CUDA_VISIBLE_DEVICES'"
+	@echo && echo "Try next: $(BIN)/corral ssh node0   (then sinfo, squeue, srun; and $(BIN)/corral down when done)"
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Local clusters are taken down by `corral down`; this removes what the targets above installed in this folder.
+clean:
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+root:
+	@[ "$$(id -u)" = 0 ] || { echo "Corral's local machines need root. Try: sudo make $(MAKECMDGOALS)" >&2; exit 1; }
+
+.venv/installed: requirements.lock pyproject.toml | root
+	@dpkg-query -W -f '' $(APT) 2>/dev/null || { echo "installing packages: $(APT)"; \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -y -qq --no-install-recommends install $(APT) >/dev/null; }
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@echo "installing Python packages into .venv (pinned by requirements.lock)"
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
