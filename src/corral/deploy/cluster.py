@@ -74,6 +74,12 @@ class Cluster:
             lacking = [node.name for node in self.compute_nodes if node.facts.cgroup == "none"]
             why = f"no cgroup controllers on {', '.join(lacking)}" if lacking else "cgroup v1 and v2 are mixed"
             notices.append(f"jobs are NOT confined to their GPUs, cores and memory: {why}")
+        for node in self.nodes.values():
+            if node.facts.nvidia_gpus_on_pci and not node.facts.nvidia_driver:
+                notices.append(
+                    f"{node.name} has {node.facts.nvidia_gpus_on_pci} NVIDIA GPU(s) but no driver is loaded, so Slurm "
+                    f"cannot offer them: set `gpu: {{driver: ...}}`, or reboot it if the driver was just installed"
+                )
         if any(node.facts.gpus_are_simulated for node in self.nodes.values()):
             notices.append("the GPUs of this cluster are simulated: jobs can be scheduled on them, not computed")
         shared = self.spec.storage.shared if self.spec.storage else None

@@ -26,6 +26,9 @@ if [ "$cgroup" = "none /" ] && [ -r /sys/fs/cgroup/cgroup.controllers ]; then
   case " $(cat /sys/fs/cgroup/cgroup.controllers) " in
     *" cpuset "*" memory "*) cgroup="v2 /sys/fs/cgroup";;
   esac
+  # Without systemd Slurm hands the controllers down itself, which only works from the real root.
+  [ -d /run/systemd/system ] || [ ! -e /sys/fs/cgroup/cgroup.type ] || cgroup="none /"
+  [ -w /sys/fs/cgroup/cgroup.subtree_control ] || cgroup="none /"
 fi
 echo "cgroup=$cgroup"
 echo "slurm=$(dpkg-query -W -f '${Version}' slurm-client 2>/dev/null)"

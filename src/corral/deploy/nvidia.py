@@ -25,7 +25,8 @@ for dir in /proc/driver/nvidia/gpus/*/; do
   near=$(cat "/sys/bus/pci/devices/$(basename "$dir")/local_cpulist" 2>/dev/null)
   echo "gpu=$minor|$near|$(sed -n 's/^Model:[[:space:]]*//p' "$dir/information")"
 done
-for file in /proc/driver/nvidia/capabilities/gpu*/mig/gi*/access /proc/driver/nvidia/capabilities/gpu*/mig/gi*/ci*/access; do
+caps=/proc/driver/nvidia/capabilities
+for file in $caps/gpu*/mig/gi*/access $caps/gpu*/mig/gi*/ci*/access; do
   [ -r "$file" ] && echo "mig_file=$file $(sed -n 's/^DeviceFileMinor: *//p' "$file")" && mig=yes
 done
 [ -z "$mig" ] || { nvidia-smi -L | sed 's/^/mig_list=/'; nvidia-smi -q | sed 's/^/mig_query=/'; }
@@ -102,7 +103,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _mig_instances(output: str, whole: dict[int, Gpu]) -> Iterator[Gpu]:
     """MIG instances: the profile from `nvidia-smi -L`, the ids from `-q`, the capability files from /proc."""
-    minors = {path: minor for path, minor in (value.rsplit(" ", 1) for value in _values(output, "mig_file"))}
+    minors = dict(value.rsplit(" ", 1) for value in _values(output, "mig_file"))
     profiles: dict[tuple[int, int], str] = {}
     gpu = -1
     for line in _values(output, "mig_list"):

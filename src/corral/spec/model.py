@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from corral.spec.values import (
     AbsolutePath,
     Address,
+    Connection,
+    DriverBranch,
     Flag,
     GpuType,
     HostName,
@@ -75,7 +77,7 @@ class MachineSpec(_Model):
     """One machine. Whatever is left out is found out on the machine itself."""
 
     address: Address | None = None
-    connection: Literal["ssh", "local"] = "ssh"
+    connection: Connection = "ssh"
     """`local` is the very machine that Corral runs on: no SSH."""
     roles: tuple[Role, ...] = ()
     user: UserName | None = None
@@ -144,6 +146,13 @@ class LocalSpec(_Model):
     link: LinkRate | None = None
 
 
+class GpuSpec(_Model):
+    """NVIDIA's driver, where Corral is to install it."""
+
+    driver: DriverBranch | None = None
+    """The branch, such as "580"; without it the driver is the owner's business."""
+
+
 class ClusterSpec(_Model):
     """The whole cluster file."""
 
@@ -153,6 +162,7 @@ class ClusterSpec(_Model):
     ssh: SshSpec = SshSpec()
     partitions: dict[SlurmName, PartitionSpec] = Field(default_factory=dict)
     storage: StorageSpec | None = None
+    gpu: GpuSpec = GpuSpec()
     users: dict[UserName, UserSpec] = Field(default_factory=dict)
     slurm: SlurmSpec = SlurmSpec()
 

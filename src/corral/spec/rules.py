@@ -49,19 +49,36 @@ def _connections(spec: ClusterSpec) -> Iterator[Broken]:
             for field in _OWN_CONNECTION:
                 if getattr(machine, field) is not None:
                     yield ("machines", name, field), f"with local, Corral makes {name} itself; remove {field}"
+            if machine.connection == "local":
+                yield ("machines", name, "connection"), f"with local, Corral makes {name} itself; remove connection"
         if len(spec.machines) > MOST_LOCAL_MACHINES:
             yield ("machines",), f"{len(spec.machines)} local machines; at most {MOST_LOCAL_MACHINES} fit"
         return
+    yield from _this_machine(spec)
     taken: dict[tuple[str, int], str] = {}
     for name, machine in spec.machines.items():
         if machine.address is None:
-            yield ("machines", name), f"{name} needs an address, because the file has no local section"
+            if machine.connection == "ssh":
+                yield ("machines", name), f"{name} needs an address, because the file has no local section"
+            elif len(spec.machines) > 1:
+                yield ("machines", name), f"{name} needs an address at which the other machines reach it"
             continue
         end = (machine.address.lower(), machine.port or spec.ssh.port)
         other = taken.setdefault(end, name)
         if other != name:
             message = f"{name} has the same address and port as {other}: {machine.address} port {end[1]}"
             yield ("machines", name, "address"), message
+
+
+def _this_machine(spec: ClusterSpec) -> Iterator[Broken]:
+    """`connection: local` is the machine that Corral runs on: there is one, and it is not reached by SSH."""
+    here = [name for name, machine in spec.machines.items() if machine.connection == "local"]
+    for name in here[1:]:
+        yield ("machines", name, "connection"), f"{here[0]} is the machine that Corral runs on already"
+    for name in here:
+        for field in ("port", "user", "key", "host_key"):
+            if getattr(spec.machines[name], field) is not None:
+                yield ("machines", name, field), f"with connection: local there is no SSH to {name}; remove {field}"
 
 
 def _partition_machines(spec: ClusterSpec) -> Iterator[Broken]:

@@ -15,6 +15,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+Connection = Literal["ssh", "local"]
 Role = Literal["head", "login", "compute"]
 Release = Literal["bookworm", "trixie", "forky"]
 
@@ -53,6 +54,15 @@ UserName = Annotated[
         pattern=r"^[a-z_][a-z0-9_-]{0,30}$",
         title="user name",
         description="lower-case letters, digits, _ and -, starting with a letter or _, at most 31 characters",
+    ),
+]
+DriverBranch = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]{2}$",
+        coerce_numbers_to_str=True,
+        title="driver branch",
+        description='three digits, such as "580"',
     ),
 ]
 GpuType = Annotated[

@@ -22,8 +22,8 @@ from corral.deploy.steps.munge import MUNGE_KEY
 from corral.deploy.steps.slurmdbd import JWT_KEY
 from corral.errors import HostError, Unreachable
 from corral.hosts.base import Host
-from corral.hosts.machine import Machine
 from corral.hosts.connect import connect
+from corral.hosts.machine import Machine
 from corral.spec.model import ClusterSpec
 from corral.workflows.state import ClusterState
 
@@ -93,7 +93,11 @@ async def _survey(session: Session, emit: Emit) -> dict[str, Facts]:
 async def _remembered(head: Host) -> dict[str, Facts]:
     done = await head.run(f"cat {INVENTORY} 2>/dev/null || echo '{{}}'", timeout_s=30)
     machines = json.loads(done.stdout).get("machines", {})
-    return {name: facts.from_json(data) for name, data in machines.items()}
+    try:
+        return {name: facts.from_json(data) for name, data in machines.items()}
+    except (KeyError, TypeError):
+        # Written by another version of Corral: as good as forgotten.
+        return {}
 
 
 async def _secrets(session: Session, state: ClusterState) -> Secrets:

@@ -7,7 +7,12 @@ import pytest
 from corral.deploy.nvidia import Gpu, gpu_type, parse
 
 # Two sockets of four cores with two threads each; the kernel numbers second threads last.
-CPUS = [(socket, socket * 4 + core, thread * 8 + socket * 4 + core) for thread in (0, 1) for socket in (0, 1) for core in range(4)]
+CPUS = [
+    (socket, socket * 4 + core, thread * 8 + socket * 4 + core)
+    for thread in (0, 1)
+    for socket in (0, 1)
+    for core in range(4)
+]
 
 MIG = """gpu=0|0-3,8-11|NVIDIA H100 80GB HBM3
 gpu=1|4-7,12-15|NVIDIA H100 80GB HBM3

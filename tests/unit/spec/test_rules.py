@@ -210,3 +210,34 @@ def test_a_private_key_is_refused_wherever_it_is_pasted_and_never_repeated() -> 
         ("users", "ada", "ssh_keys", 1),
     }
     assert all("private key" in message and SECRET not in message for message in found.values())
+
+
+def test_the_machine_that_corral_runs_on_needs_no_address_when_it_is_alone() -> None:
+    assert broken(local=None, machines={"box": {"connection": "local"}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("machines", "where", "message"),
+    [
+        (
+            {"box": {"connection": "local"}, "node1": {"address": "192.0.2.1"}},
+            ("machines", "box"),
+            "box needs an address at which the other machines reach it",
+        ),
+        (
+            {
+                "a": {"connection": "local", "address": "192.0.2.1"},
+                "b": {"connection": "local", "address": "192.0.2.2"},
+            },
+            ("machines", "b", "connection"),
+            "a is the machine that Corral runs on already",
+        ),
+        (
+            {"box": {"connection": "local", "port": 2222}},
+            ("machines", "box", "port"),
+            "with connection: local there is no SSH to box; remove port",
+        ),
+    ],
+)
+def test_a_wrong_connection_is_explained(machines: dict[str, Any], where: Where, message: str) -> None:
+    assert broken(local=None, machines=machines)[where] == message

@@ -15,6 +15,12 @@ _OPTIONS = "/etc/default/slurmd"
 # Where a configless slurmd keeps what the controller sent.
 _RECEIVED = "/run/slurm/conf"
 
+# Without systemd nobody hands the controllers down to where Slurm makes its cgroups.
+_OWN_CGROUPS = (
+    "mkdir -p /sys/fs/cgroup/system.slice; for dir in /sys/fs/cgroup /sys/fs/cgroup/system.slice; "
+    'do echo "+cpuset +cpu +memory +pids" > $dir/cgroup.subtree_control; done; '
+)
+
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
     if "compute" not in node.roles:
@@ -41,5 +47,6 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "people",
             "head/slurmctld",
         ),
+        own_cgroups=_OWN_CGROUPS if node.facts.cgroup == "v2" else "",
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
     )
