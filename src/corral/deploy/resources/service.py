@@ -100,6 +100,7 @@ until {{ {self.ready}; }} >/dev/null 2>&1; do
   tries=$((tries + 1))
   if [ $tries -gt {self.ready_within_s * 10} ]; then
     echo "{self.name} does not answer after {self.ready_within_s} s:"; {self._do("evidence")}; {self.complaint}
+    {{ {self.ready}; }} 2>&1
     exit 1
   fi
   sleep 0.1
