@@ -18,7 +18,7 @@ def down(cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(report.to_json())
     elif spec.local is not None:
-        console.print(f"[bold]{spec.name} is gone[/]: {len(report.stopped)} machines, nothing left behind.")
+        console.print(f"[bold]{spec.name} is gone[/]: {len(report.stopped)} machine(s), nothing left behind.")
     else:
         console.print(f"[bold]{spec.name} is down[/]: stopped and disabled {', '.join(report.stopped)}.")
         console.print(f"Kept on the machines: {', '.join(report.kept)}. `corral up` brings everything back.")
