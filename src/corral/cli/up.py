@@ -46,12 +46,13 @@ def up(
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))
     else:
-        _show(spec, report, time.monotonic() - began)
+        show_report(spec, report, time.monotonic() - began)
     if not report.ok:
         raise typer.Exit(1)
 
 
-def _show(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+    """How an `up` ended, for people."""
     for outcome in report.undone:
         if outcome.result != "blocked":
             console.print(f"  [red]✗[/] {outcome.host}  {outcome.step}: {escape(outcome.text)}", soft_wrap=True)

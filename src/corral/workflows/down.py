@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from corral.deploy.events import Emit, Event
@@ -13,7 +14,7 @@ from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
-from corral.workflows.session import find_out, graph_of, open_session
+from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
 # Nodes first, so that the controller does not see them die.
@@ -47,18 +48,24 @@ async def down_cluster(spec: ClusterSpec, emit: Emit) -> DownReport:
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
         async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
-            graph = graph_of(await find_out(session, emit))
-            services: dict[str, dict[str, Service]] = {name: {} for name in session.hosts}
-            for (host, _), step in graph.steps.items():
-                if isinstance(step, Service) and host in services:
-                    services[host][step.name] = step
-            stopped = []
-            for unit in _ORDER:
-                running = [(session.hosts[host], own[unit]) for host, own in services.items() if unit in own]
-                await asyncio.gather(*(_stop(host, service, emit) for host, service in running))
-                stopped += [f"{host.name}: {unit}" for host, _ in running]
+            stopped = await stop_daemons(session, tuple(session.hosts), emit)
             kept = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge")
             return DownReport(spec.name, tuple(stopped), kept, session.missing)
+
+
+async def stop_daemons(session: Session, names: Collection[str], emit: Emit) -> list[str]:
+    """Stop and disable the cluster's daemons on these machines, as `machine: daemon`; files and data stay."""
+    graph = graph_of(await find_out(session, emit))
+    services: dict[str, dict[str, Service]] = {name: {} for name in names}
+    for (host, _), step in graph.steps.items():
+        if isinstance(step, Service) and host in services:
+            services[host][step.name] = step
+    stopped = []
+    for unit in _ORDER:
+        running = [(session.hosts[host], own[unit]) for host, own in services.items() if unit in own]
+        await asyncio.gather(*(_stop(host, service, emit) for host, service in running))
+        stopped += [f"{host.name}: {unit}" for host, _ in running]
+    return stopped
 
 
 async def _stop(host: Host, service: Service, emit: Emit) -> None:
