@@ -9,7 +9,7 @@ from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
-from corral.deploy.steps.packages import steps as package_steps
+from corral.deploy.steps import steps_for
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
@@ -18,6 +18,9 @@ from corral.workflows.session import Session, find_out, graph_of, observe, open_
 from corral.workflows.state import ClusterState
 
 Progress = Callable[[str], None]
+
+_FIRST = ("service accounts", "packages")
+"""What needs no other fact than which machine it is, and brings Slurm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,10 @@ async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
     cluster = await find_out(session, emit)
     if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
         return cluster
-    only_packages = {name: package_steps(cluster, cluster.nodes[name]) for name in session.hosts}
-    graph = Graph(cluster.head.name, only_packages)
+    first = {
+        name: [step for step in steps_for(cluster, cluster.nodes[name]) if step.name in _FIRST]
+        for name in session.hosts
+    }
+    graph = Graph(cluster.head.name, first)
     await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
     return await find_out(session, emit)

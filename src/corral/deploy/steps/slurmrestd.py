@@ -18,6 +18,6 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
         # Without a token it must answer, and the answer must be a refusal.
         ready=f"curl -s -o /dev/null http://{node.address}:6820/",
         after=("packages",),
-        starts_after=("slurmctld", "service accounts"),
+        starts_after=("slurmctld",),
         address=node.address,
     )
