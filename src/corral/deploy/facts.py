@@ -6,6 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from corral.deploy.releases import Release, release_of
+
 ServiceManager = Literal["systemd", "supervisord"]
 CgroupKind = Literal["v1", "v2", "none"]
 
@@ -55,7 +57,7 @@ class Facts:
     threads_per_core: int
     cgroup: CgroupKind
     cgroup_mount: str
-    slurm_version: tuple[int, int] | None
+    slurm_version: Release | None
     gpus: tuple[Gpu, ...]
     gpus_are_simulated: bool
 
@@ -96,7 +98,7 @@ def parse(output: str) -> Facts:
         threads_per_core=max(1, len(cpus) // cores),
         cgroup="v1" if kind == "v1" else "v2" if kind == "v2" else "none",
         cgroup_mount=mount,
-        slurm_version=_version(single.get("slurm", "")),
+        slurm_version=release_of(single.get("slurm", "")),
         gpus=tuple(simulated or real),
         gpus_are_simulated=bool(simulated),
     )
@@ -126,8 +128,3 @@ def gpu_type(product: str) -> str:
         return words[0].split("-")[0]
     model = "".join(word for word in words[1:] if word.isalnum() and not word.endswith("gb"))
     return model if model.startswith("a") else words[0] + model
-
-
-def _version(package: str) -> tuple[int, int] | None:
-    match = re.match(r"(?:\d+:)?(\d+)\.(\d+)", package)
-    return (int(match[1]), int(match[2])) if match else None

@@ -46,7 +46,7 @@ class Service:
     name: str
     manager: ServiceManager
     reads: tuple[str, ...]
-    """Files that it loads when it starts; when one changes, it must start again."""
+    """Files that it loads when it starts, such as its program; when one changes, it must start again."""
     ready: str
     """A test that is true when the daemon answers, not merely runs."""
     after: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Service:
         if "stopped" in flaws:
             verb, why = "start", "it is not running"
         elif "stale" in flaws:
-            why = "its configuration changed"
+            why = "its configuration or program changed"
         return Change(f"{verb} {self.name}: {why}", self._restart_and_wait(), timeout_s=self.ready_within_s + 60)
 
     def _restart_and_wait(self) -> str:

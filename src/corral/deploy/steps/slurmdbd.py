@@ -27,6 +27,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             ),
             File(JWT_KEY, cluster.secrets.jwt_key, owner="slurm:slurm", mode=0o600, secret=True),
         ],
+        reads=("/usr/sbin/slurmdbd",),
         ready="sacctmgr -n list cluster",
         after=("packages",),
         starts_after=("munge", "accounting database", "hosts file", "slurmctld files"),

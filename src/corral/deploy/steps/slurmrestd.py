@@ -14,7 +14,10 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
         node,
         "slurmrestd",
         files=[],
-        reads=("/etc/slurm/slurm.conf",),
+        reads=(
+            "/usr/sbin/slurmrestd",
+            "/etc/slurm/slurm.conf",
+        ),
         # Without a token it must answer, and the answer must be a refusal.
         ready=f"curl -s -o /dev/null http://{node.address}:6820/",
         after=("packages",),
