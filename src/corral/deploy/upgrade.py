@@ -66,8 +66,8 @@ def check_upgrade(offers: Mapping[str, Offer], head: str) -> None:
             from_these = ", ".join(show(release) for release in predecessors(target))
             raise RefusedError(
                 f"{name}: Slurm {show(offer.present)} cannot become {show(target)} in one step: Slurm {show(target)} "
-                f"takes over from {from_these} only. Nothing was changed. Try: offer the machines one of these first, "
-                f"or give up the history: corral down --purge, then corral up"
+                f"takes over from {from_these} only. Nothing was changed. Try: an upgrade by way of releases "
+                f"in between, or without the history: corral down --purge, then corral up"
             )
 
 
@@ -85,7 +85,8 @@ def _check_node(name: str, node: Release | None, controller: Release | None, hea
     why = "newer than" if node > controller else "too old for"
     raise RefusedError(
         f"{name}: its distribution offers Slurm {show(node)}, which is {why} the {show(controller)} of the head, "
-        f"{head}. Nothing was changed. Try: the same distribution release on both, or corral up --upgrade if the head lags"
+        f"{head}. Nothing was changed. Try: the same distribution release on both, "
+        f"or corral up --upgrade if the head lags"
     )
 
 

@@ -56,6 +56,11 @@ brought package $(echo "$plan" | awk '/^Inst [^ ]+ \(/ {{print $2}}')
 apt -y --no-install-recommends --fix-broken install {names}
 """
 
+_UPGRADE = r"""
+brought package $(apt -s --no-install-recommends --only-upgrade install {names} | awk '/^Inst [^ ]+ \(/ {{print $2}}')
+apt -y --no-install-recommends --only-upgrade install {names}
+"""
+
 
 def install(names: str) -> str:
     """The script that installs these packages and writes down which of them are new to the machine."""
@@ -64,4 +69,4 @@ def install(names: str) -> str:
 
 def upgrade(names: str) -> str:
     """The script that brings installed packages to the version that the distribution offers."""
-    return f"{_PREAMBLE}apt -y --no-install-recommends --only-upgrade install {names}\n"
+    return _PREAMBLE + _UPGRADE.format(names=names)
