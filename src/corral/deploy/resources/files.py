@@ -37,11 +37,8 @@ class File:
     def look(self) -> str:
         """Print `owner mode size-limited content or hash`, or `absent`."""
         path = shlex.quote(self.path)
-        content = f"sha256sum < {path}" if self.secret else f"base64 < {path}"
-        return (
-            f"if [ -f {path} ]; then stat -c '%U:%G %a' {path}; {content} | tr -d '\\n'; echo; "
-            f"else echo absent; echo; fi"
-        )
+        content = f"sha256sum < {path}" if self.secret else f"base64 -w0 {path}; echo"
+        return f"if [ -f {path} ]; then stat -c '%U:%G %a' {path}; {content}; else echo absent; echo; fi"
 
     def repair(self, state: str, content: str) -> str:
         """What to do to the file on the machine, as a verb; empty when it is as wanted."""

@@ -23,7 +23,12 @@ _MANAGERS: dict[ServiceManager, dict[str, str]] = {
     "systemd": {
         "enabled": "systemctl -q is-enabled {unit}",
         "running": "systemctl -q is-active {unit}",
-        "restart": "systemctl daemon-reload && systemctl -q enable {unit} && systemctl restart {unit}",
+        # Enabling also asks the old init scripts' tools and reloads systemd: half a second that nobody needs.
+        "restart": (
+            "systemctl -q is-enabled {unit} || SYSTEMCTL_SKIP_SYSV=1 systemctl -q --no-reload enable {unit}\n"
+            '[ "$(systemctl show -p NeedDaemonReload --value {unit})" = no ] || systemctl daemon-reload\n'
+            "systemctl restart {unit}"
+        ),
         "enable": "systemctl daemon-reload && systemctl -q enable {unit}",
         "evidence": "journalctl -q -u {unit} -n 12 -o cat --no-pager",
         "stop": "systemctl -q cat {unit} >/dev/null 2>&1 || exit 0; systemctl -q disable --now {unit}",
@@ -90,7 +95,9 @@ class Service:
 
     def _restart_and_wait(self) -> str:
         return f"""
-{self._do("restart")} || {{ {self._do("evidence")}; exit 1; }}
+{{
+{self._do("restart")}
+}} || {{ {self._do("evidence")}; exit 1; }}
 tries=0
 until {{ {self.ready}; }} >/dev/null 2>&1; do
   tries=$((tries + 1))

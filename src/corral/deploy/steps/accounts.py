@@ -13,7 +13,8 @@ from corral.deploy.step import Step
 SERVICE_IDS = {"munge": 930, "slurm": 64030, "slurmrest": 931}
 
 _SERVICE_LOOK = """
-[ "$(id -u {name} 2>/dev/null):$(id -g {name} 2>/dev/null)" = {id}:{id} ] || echo "{name} has id $(id -u {name} 2>&1)"
+have=$(getent passwd {names} | cut -d: -f1,3,4)
+for account in {wanted}; do case " "$(echo $have)" " in *" $account "*) ;; *) echo "$account";; esac; done
 """
 _SERVICE_ACT = """
 old=$(id -u {name} 2>/dev/null)
@@ -60,7 +61,10 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
     found: list[Step] = [
         Script(
             "service accounts",
-            look="".join(_SERVICE_LOOK.format(**service) for service in services),
+            look=_SERVICE_LOOK.format(
+                names=" ".join(names),
+                wanted=" ".join(f"{service['name']}:{service['id']}:{service['id']}" for service in services),
+            ),
             act="".join(_SERVICE_ACT.format(installed=INSTALLED, **service) for service in services),
             doing="give the service accounts the same ids everywhere",
         )

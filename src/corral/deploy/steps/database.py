@@ -16,15 +16,16 @@ OTHER_DATABASES = (
 """Prints the databases that are not ours: an owner who keeps others here must not lose them."""
 
 _CONF = "/etc/mysql/mariadb.conf.d/99-corral.cnf"
+# A TLS handshake over a unix socket protects nothing and triples the time of a query.
 _LOOK = """
-mariadb -NB -e "
+mariadb --skip-ssl -NB -e "
   select 'database' from dual where not exists
     (select 1 from information_schema.schemata where schema_name = 'slurm_acct_db');
   select 'grants' from dual where not exists (select 1 from information_schema.schema_privileges
     where table_schema = 'slurm_acct_db' and grantee = \\"'slurm'@'localhost'\\")"
 """
 _ACT = """
-mariadb -e "
+mariadb --skip-ssl -e "
   create database if not exists slurm_acct_db;
   create user if not exists slurm@localhost identified via unix_socket;
   grant all on slurm_acct_db.* to slurm@localhost"
@@ -41,7 +42,7 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
             node,
             "mariadb",
             files=[File(_CONF, render(_CONF, buffer_pool_mib=buffer_pool_mib))],
-            ready="mariadb -e 'select 1'",
+            ready="mariadb --skip-ssl -e 'select 1'",
             shared=f'[ -n "$({OTHER_DATABASES})" ]',
             after=("packages",),
         ),

@@ -13,11 +13,12 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
     units = (() if "head" in node.roles else _HEAD_UNITS) + (() if "compute" in node.roles else ("slurmd",))
     if not units or node.facts.service_manager != "systemd":
         return []
-    names = " ".join(units)
+    names, services = " ".join(units), " ".join(f"{unit}.service" for unit in units)
     return [
         Script(
             "unneeded daemons",
-            look=f"for unit in {names}; do systemctl -q is-enabled $unit 2>/dev/null && echo $unit; done",
+            # Asking about each by itself takes more than twice as long.
+            look=f"systemctl list-unit-files -q --no-legend --state=enabled,enabled-runtime {services} | cut -d. -f1",
             act=f"for unit in {names}; do systemctl -q disable --now $unit 2>/dev/null; done; true",
             doing="disable daemons that this machine's roles do not need",
             after=("packages",),
