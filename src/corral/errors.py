@@ -7,6 +7,7 @@
     │   ├── Unreachable         no connection could be made
     │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
     ├── DeployError             a deployment ended with steps undone
+    ├── RefusedError            what was asked for would do harm: nothing was changed
     ├── LockedError             another `corral up` or `down` is at work on this cluster
     └── ProviderError           machines could not be made, listed or removed
 
@@ -69,6 +70,10 @@ class Lost(HostError):
 
 class DeployError(CorralError):
     """A deployment ended with steps undone."""
+
+
+class RefusedError(CorralError):
+    """What was asked for would do harm, so nothing was changed."""
 
 
 class LockedError(CorralError):

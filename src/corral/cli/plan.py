@@ -16,21 +16,22 @@ from corral.workflows.up import PlanReport, plan_cluster
 def plan(
     cluster: ClusterOption = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes inside files.")] = False,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Show what `up --upgrade` would do.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what `up` would change, without changing anything."""
     spec = find_cluster(cluster)
     with watching("looking", instead=SilentWatch() if as_json else None) as watch:
-        report = run(plan_cluster(spec, watch.emit))
+        report = run(plan_cluster(spec, watch.emit, upgrade=upgrade))
     if as_json:
         print_json(report.to_json())
     else:
-        _show(report, diff=diff)
+        _show(report, diff=diff, command="corral up --upgrade" if upgrade else "corral up")
     if report.missing:
         raise typer.Exit(1)
 
 
-def _show(report: PlanReport, *, diff: bool) -> None:
+def _show(report: PlanReport, *, diff: bool, command: str) -> None:
     for planned in report.changes:
         if planned.change is None:
             console.print(
@@ -50,6 +51,6 @@ def _show(report: PlanReport, *, diff: bool) -> None:
     unknown = len(report.changes) - certain
     right = len(report.steps) - len(report.changes)
     if report.changes:
-        console.print(f"{certain} to change, {unknown} that may follow, {right} already right. Make it so: corral up")
+        console.print(f"{certain} to change, {unknown} that may follow, {right} already right. Make it so: {command}")
     else:
         console.print(f"[green]nothing to do:[/] all {right} steps of {report.cluster} are already right")

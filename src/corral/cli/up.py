@@ -31,6 +31,9 @@ def up(
     gpus: Annotated[int, typer.Option(help="With --local: simulated GPUs per machine.")] = 1,
     gpu_type: Annotated[str, typer.Option(help="With --local: the simulated GPUs' type.")] = "rtx5090",
     link: Annotated[str | None, typer.Option(help="With --local: each machine's link, such as 2.5gbit.")] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Bring Slurm to the version that the distribution offers.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the cluster what its file says. Safe to repeat, safe to interrupt."""
@@ -42,7 +45,7 @@ def up(
     else:
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
     with watching("bringing up", instead=JsonWatch() if as_json else None) as watch:
-        report = run(up_cluster(spec, watch.emit, watch.say, keep_file=local is not None))
+        report = run(up_cluster(spec, watch.emit, watch.say, keep_file=local is not None, upgrade=upgrade))
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from ipaddress import ip_address
 
 from corral.deploy.facts import CgroupKind, Facts
 from corral.deploy.nvidia import Gpu
@@ -67,6 +68,11 @@ class Cluster:
         kinds = {node.facts.cgroup for node in self.compute_nodes}
         return next(iter(kinds)) if len(kinds) == 1 else "none"
 
+    @property
+    def names_resolve(self) -> bool:
+        """Whether our /etc/hosts can say where every machine is: it takes addresses only, no other names."""
+        return all(_is_address(node.address) for node in self.nodes.values())
+
     def notices(self) -> list[str]:
         """What people should know about this cluster although nothing failed."""
         notices = []
@@ -89,6 +95,14 @@ class Cluster:
                 f"and mount it on every machine"
             )
         return notices
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def join(spec: ClusterSpec, addresses: Mapping[str, str], facts: Mapping[str, Facts], secrets: Secrets) -> Cluster:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from corral.deploy import nvidia
 from corral.deploy.nvidia import Gpu
+from corral.deploy.releases import Release, release_of
 
 ServiceManager = Literal["systemd", "supervisord"]
 CgroupKind = Literal["v1", "v2", "none"]
@@ -52,7 +52,7 @@ class Facts:
     threads_per_core: int
     cgroup: CgroupKind
     cgroup_mount: str
-    slurm_version: tuple[int, int] | None
+    slurm_version: Release | None
     gpus: tuple[Gpu, ...]
     gpus_are_simulated: bool
     nvidia_gpus_on_pci: int
@@ -93,7 +93,7 @@ def parse(output: str) -> Facts:
         threads_per_core=max(1, len(cpus) // cores),
         cgroup="v1" if kind == "v1" else "v2" if kind == "v2" else "none",
         cgroup_mount=mount,
-        slurm_version=_version(single.get("slurm", "")),
+        slurm_version=release_of(single.get("slurm", "")),
         gpus=tuple(simulated) or nvidia.parse(output, cpus),
         gpus_are_simulated=bool(simulated),
         nvidia_gpus_on_pci=int(single.get("nvidia_pci") or 0),
@@ -114,8 +114,3 @@ def from_json(data: dict[str, Any]) -> Facts:
             "slurm_version": None if version is None else (version[0], version[1]),
         }
     )
-
-
-def _version(package: str) -> tuple[int, int] | None:
-    match = re.match(r"(?:\d+:)?(\d+)\.(\d+)", package)
-    return (int(match[1]), int(match[2])) if match else None

@@ -14,7 +14,7 @@ from corral.spec.model import ClusterSpec
 from corral.workflows.down import stop_daemons
 from corral.workflows.machines import current_machines
 from corral.workflows.nodes import Progress, details_of, drain, jobs_on, send_away, wait_until_free
-from corral.workflows.session import open_session
+from corral.workflows.session import find_out, graph_of, open_session
 from corral.workflows.state import replace_text
 from corral.workflows.up import UpReport, up_cluster
 
@@ -83,7 +83,8 @@ async def remove_node(file: Path, name: str, *, now: bool, emit: Emit, progress:
             await wait_until_free(session.head, name, progress)
         stopped: list[str] = []
         if name in session.hosts and spec.local is None:
-            stopped = await stop_daemons(session, [name], emit)
+            graph = graph_of(await find_out(session, emit))
+            stopped, _ = await stop_daemons(session, graph, [name], emit)
         left = session.missing.get(name, "")
     replace_text(file, new)
     rest = parse_cluster(new, str(file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -9,15 +10,20 @@ from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
-from corral.deploy.steps.packages import steps as package_steps
+from corral.deploy.steps import steps_for
+from corral.deploy.upgrade import check_installation
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
 from corral.workflows.session import Session, find_out, graph_of, observe, open_session
 from corral.workflows.state import ClusterState
+from corral.workflows.upgrade import ask_offers, give_back_nodes, plan_upgrade, upgrade_notices, upgrade_packages
 
 Progress = Callable[[str], None]
+
+_FIRST = ("service accounts", "packages")
+"""What needs no other fact than which machine it is, and brings Slurm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +80,26 @@ class UpReport:
         }
 
 
-async def plan_cluster(spec: ClusterSpec, emit: Emit) -> PlanReport:
+async def plan_cluster(spec: ClusterSpec, emit: Emit, *, upgrade: bool = False) -> PlanReport:
     """Look at every machine and compare; nothing is changed."""
     async with open_session(spec, current_machines(spec), emit) as session:
         cluster = await find_out(session, emit)
+        planned = await plan_upgrade(session, cluster, emit) if upgrade else []
         graph = graph_of(cluster)
-        planned = plan(graph, await observe(session, graph, emit))
-        return PlanReport(spec.name, tuple(planned), session.missing, tuple(cluster.notices()))
+        observed, offers = await asyncio.gather(
+            observe(session, graph, emit), ask_offers(session, list(session.hosts), refresh=False)
+        )
+        notices = cluster.notices() + ([] if upgrade else upgrade_notices(offers, spec.head))
+        return PlanReport(spec.name, (*planned, *plan(graph, observed)), session.missing, tuple(notices))
 
 
-async def up_cluster(spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_file: bool = False) -> UpReport:
+async def up_cluster(
+    spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_file: bool = False, upgrade: bool = False
+) -> UpReport:
     """Make the cluster what its file says, making local machines first where it has any.
 
-    `keep_file` writes the file down, for a cluster that was asked for on the command line.
+    `keep_file` writes the file down, for a cluster that was asked for on the command line; `upgrade` brings
+    Slurm to the version that the distribution offers.
     """
     state = ClusterState(spec.name)
     with hold_here(state.folder):
@@ -98,10 +111,19 @@ async def up_cluster(spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_
             machines = current_machines(spec)
         async with open_session(spec, machines, emit) as session, hold_on(session.head):
             cluster = await _cluster_with_packages(session, emit)
-            graph = graph_of(cluster)
-            observed = await observe(session, graph, emit)
-            outcomes = await Deployment(graph, session.hosts, observed, emit).run()
+            before: list[Outcome] = []
+            if upgrade:
+                before = await upgrade_packages(session, cluster, emit)
+                cluster = await find_out(session, emit)
+            outcomes = [*before, *await _deploy(session, cluster, emit)]
+            if upgrade:
+                outcomes += await give_back_nodes(session, cluster, emit)
             return UpReport(spec.name, tuple(outcomes), session.missing, tuple(cluster.notices()))
+
+
+async def _deploy(session: Session, cluster: Cluster, emit: Emit) -> list[Outcome]:
+    graph = graph_of(cluster)
+    return await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
 
 
 async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
@@ -109,7 +131,13 @@ async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
     cluster = await find_out(session, emit)
     if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
         return cluster
-    only_packages = {name: package_steps(cluster, cluster.nodes[name]) for name in session.hosts}
-    graph = Graph(cluster.head.name, only_packages)
+    bare = [name for name in session.hosts if not cluster.nodes[name].facts.slurm_version]
+    offers = await ask_offers(session, [name for name in session.hosts if name not in bare], refresh=False)
+    check_installation(offers | await ask_offers(session, bare, refresh=True), session.spec.head)
+    first = {
+        name: [step for step in steps_for(cluster, cluster.nodes[name]) if step.name in _FIRST]
+        for name in session.hosts
+    }
+    graph = Graph(cluster.head.name, first)
     await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
     return await find_out(session, emit)

@@ -130,6 +130,21 @@ def test_a_cluster_files_own_slurm_conf_lines_replace_ours() -> None:
     assert "Epilog=/opt/epilog.sh\n" in conf
 
 
+def test_daemons_listen_on_the_clusters_addresses_wherever_the_hosts_file_can_name_them() -> None:
+    def parameters(text: str) -> bool:
+        conf = slurm_conf(cluster_of(text, {f"node{i}": facts() for i in range(3)})).decode()
+        return "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny\n" in conf
+
+    assert parameters(THREE)
+    assert not parameters(THREE.replace("192.0.2.12", "node2.example.org"))
+
+
+def test_service_accounts_come_before_the_packages_that_would_make_them_with_other_ids() -> None:
+    graph = Graph("node0", {"node0": steps_for(WORKSTATIONS, WORKSTATIONS.nodes["node0"])})
+    place = {name: index for index, (_, name) in enumerate(graph.order)}
+    assert place["service accounts"] < place["packages"] < place["munge files"]
+
+
 def test_a_machine_never_reached_is_left_out_and_the_rest_still_makes_a_cluster() -> None:
     conf = slurm_conf(cluster_of(THREE, {"node0": facts(), "node2": facts()})).decode()
     assert "NodeName=node1" not in conf

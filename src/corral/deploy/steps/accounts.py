@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources.apt import INSTALLED
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
 
@@ -25,6 +26,7 @@ elif [ -n "$old" ]; then
   find /etc/{name} /var/lib/{name} /var/log/{name} /run/{name} -user $old -exec chown -h {id}:{id} {{}} + 2>/dev/null
 else
   groupadd -r -g {id} {name} && useradd -r -M -u {id} -g {id} -s /usr/sbin/nologin -d /nonexistent {name} || exit 1
+  mkdir -p /etc/corral && echo "account {name}" >> {installed}
 fi
 """
 
@@ -63,9 +65,8 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
                 names=" ".join(names),
                 wanted=" ".join(f"{service['name']}:{service['id']}:{service['id']}" for service in services),
             ),
-            act="".join(_SERVICE_ACT.format(**service) for service in services),
+            act="".join(_SERVICE_ACT.format(installed=INSTALLED, **service) for service in services),
             doing="give the service accounts the same ids everywhere",
-            after=("packages",),
         )
     ]
     if cluster.spec.users:

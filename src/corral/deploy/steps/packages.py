@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources import apt
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
 
 _EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
 _HEAD = (
+    "curl",
     "mariadb-server",
     "slurmctld",
     "slurmdbd",
@@ -15,19 +17,6 @@ _HEAD = (
     "slurm-wlm-jwt-plugin",
     "slurm-wlm-mysql-plugin",
 )
-
-# Packages start their daemons when installed; without configuration slurmd blocks there for 90 s.
-_INSTALL = """
-export DEBIAN_FRONTEND=noninteractive
-policy=/usr/sbin/policy-rc.d
-if [ ! -e $policy ]; then
-  printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
-  trap 'rm -f $policy' EXIT
-fi
-# An interrupted run's own apt-get may still be at work.
-wait='-o DPkg::Lock::Timeout=300'
-apt-get -qq $wait update && apt-get -y -qq $wait --no-install-recommends install {names}
-"""
 
 
 def needed(node: Node) -> tuple[str, ...]:
@@ -50,9 +39,12 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
             look=(
                 f"have=$(dpkg-query -W -f '${{Package}}=${{db:Status-Status}} ' {names} 2>/dev/null)\n"
                 f'for name in {names}; do case " $have" in *" $name=installed "*) ;; *) echo $name;; esac; done'
+                f"{apt.LEFTOVERS}"
             ),
-            act=_INSTALL.format(names=names),
+            act=apt.install(names),
             doing="install the distribution's packages",
+            # Packages take over accounts that exist: with ours there first, nothing has to be renumbered.
+            after=("service accounts",),
             timeout_s=900,
         )
     ]

@@ -37,6 +37,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         "slurmd",
         files=[File(_OPTIONS, render(_OPTIONS, head=cluster.head.name))],
         current=f"printf '%s\\n' '{sums}' | sha256sum -c --status",
+        reads=("/usr/sbin/slurmd",),
         ready=f"{show} | grep -o 'State=[^ ]*' | grep -qvE 'DOWN|UNKNOWN|NOT_RESPONDING|INVAL|\\*'",
         complaint=f"{show} | grep -oE '(State|Reason)=.*'",
         after=("packages",),

@@ -17,9 +17,12 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
         node,
         "slurmrestd",
         files=[],
-        reads=("/etc/slurm/slurm.conf",),
+        reads=(
+            "/usr/sbin/slurmrestd",
+            "/etc/slurm/slurm.conf",
+        ),
         ready=_LISTENS,
         after=("packages",),
-        starts_after=("slurmctld", "service accounts"),
+        starts_after=("slurmctld",),
         address=node.address,
     )
