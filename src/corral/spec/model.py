@@ -174,6 +174,10 @@ class ClusterSpec(_Model):
         given = self.users[user].uid
         return 20_000 + zlib.crc32(user.encode()) % 20_000 if given is None else given
 
+    def home(self, user: str) -> str:
+        """Where the user's home is on every machine."""
+        return f"/home/{user}"
+
     @property
     def compute_machines(self) -> tuple[str, ...]:
         return tuple(name for name in self.machines if "compute" in self.roles(name))

@@ -39,6 +39,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "hosts file",
             "hostname",
             "people",
+            "homes",
             "head/slurmctld",
         ),
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
