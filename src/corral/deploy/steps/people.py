@@ -12,6 +12,7 @@ import shlex
 from corral.deploy.cluster import Cluster, Node
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
+from corral.deploy.storage import storage_of
 
 ROLL = "/etc/corral/users"
 
@@ -152,11 +153,12 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             look=people + _SHELL + homes + _HOMES_LOOK + keys,
             act=people + _SHELL + homes + _HOMES_ACT + keys,
             doing="give the users their homes and SSH keys",
-            after=("people",),
+            after=("people", "shared folder"),
         ),
     ]
 
 
-def _elsewhere(_cluster: Cluster, _node: Node) -> str:
-    """Shell patterns of homes that another machine takes care of."""
-    return "''"
+def _elsewhere(cluster: Cluster, node: Node) -> str:
+    """A shell pattern of homes that another machine takes care of."""
+    storage = storage_of(cluster, node)
+    return "''" if storage is None or storage.is_keeper else f"{storage.shared.homes}/*"
