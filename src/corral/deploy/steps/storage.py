@@ -64,7 +64,7 @@ _OTHERS_LOOK = """
 """
 # What was looked for in vain stays unseen for a while on NFS.
 _OTHERS_ACT = """
-for second in $(seq 45); do [ "$(cat {marker} 2>/dev/null)" = {cluster} ] && exit 0; sleep 1; done
+for second in $(seq 35); do [ "$(cat {marker} 2>/dev/null)" = {cluster} ] && exit 0; sleep 1; done
 echo "{mount} is not the same here as on {keeper}: what is written there ({marker}) cannot be read here."
 echo "Try: mount it on every machine, or let Corral do it with server and path, or nfs"; exit 1
 """
