@@ -58,6 +58,10 @@ class Cluster:
     def head(self) -> Node:
         return self.nodes[self.spec.head]
 
+    def address(self, name: str) -> str:
+        """Where a machine of the file is reached, whether its facts are known or not."""
+        return self.nodes[name].address if name in self.nodes else self.spec.machines[name].address or name
+
     @property
     def compute_nodes(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes.values() if "compute" in node.roles)
@@ -88,12 +92,6 @@ class Cluster:
                 )
         if any(node.facts.gpus_are_simulated for node in self.nodes.values()):
             notices.append("the GPUs of this cluster are simulated: jobs can be scheduled on them, not computed")
-        shared = self.spec.storage.shared if self.spec.storage else None
-        if shared is not None and shared.server is not None:
-            notices.append(
-                f"{shared.mount} is not set up by this release: export {shared.path} from {shared.server} "
-                f"and mount it on every machine"
-            )
         return notices
 
 

@@ -22,6 +22,7 @@ from corral.spec.values import (
     LinkRate,
     MachineNames,
     MemoryBytes,
+    NfsExport,
     Release,
     Role,
     SlurmKey,
@@ -101,11 +102,18 @@ class PartitionSpec(_Model):
 
 
 class SharedStorageSpec(_Model):
-    """One directory that every machine sees: `server` and `path` where a machine of the cluster serves it."""
+    """One directory that every machine sees: served by one of them, by an NFS server outside, or there already."""
 
     mount: AbsolutePath = "/shared"
-    server: HostName | None = None
+    # An address rather than a name, so that a server outside the cluster is told where it belongs.
+    server: Address | None = None
     path: AbsolutePath | None = None
+    nfs: NfsExport | None = None
+
+    @property
+    def homes(self) -> str:
+        """The folder of the users' homes."""
+        return self.mount if self.mount.endswith("/home") else f"{self.mount}/home"
 
 
 class StorageSpec(_Model):
@@ -185,6 +193,10 @@ class ClusterSpec(_Model):
         """The user's id: given, or derived from the name alone so that it never depends on file order."""
         given = self.users[user].uid
         return 20_000 + zlib.crc32(user.encode()) % 20_000 if given is None else given
+
+    def home(self, user: str) -> str:
+        """Where the user's home is on every machine: shared if anything is."""
+        return f"{self.storage.shared.homes if self.storage else '/home'}/{user}"
 
     @property
     def compute_machines(self) -> tuple[str, ...]:

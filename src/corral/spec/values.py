@@ -92,9 +92,17 @@ LinkRate = Annotated[
 AbsolutePath = Annotated[
     str,
     Field(
-        pattern=r"^/[^\s]*[^\s/]$",
+        pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$",
         title="path",
-        description="an absolute path without spaces and without a slash at its end, such as /shared",
+        description="an absolute path of letters, digits, _, . and -, without a slash at its end, such as /shared",
+    ),
+]
+NfsExport = Annotated[
+    str,
+    Field(
+        pattern=r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):/[A-Za-z0-9_./-]*$",
+        title="NFS export",
+        description="a server and a path on it, such as nas.lan:/export",
     ),
 ]
 SlurmKey = Annotated[

@@ -9,6 +9,7 @@ from corral.deploy.resources.files import File
 from corral.deploy.resources.service import daemon
 from corral.deploy.slurmconf import cgroup_conf, gres_conf, slurm_conf
 from corral.deploy.step import Step
+from corral.deploy.storage import storage_of
 from corral.deploy.templates import render
 
 _OPTIONS = "/etc/default/slurmd"
@@ -46,8 +47,11 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "hosts file",
             "hostname",
             "people",
+            "homes",
+            "shared folder",
             "head/slurmctld",
         ),
         own_cgroups=_OWN_CGROUPS if node.facts.cgroup == "v2" else "",
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
+        storage=storage_of(cluster, node),
     )
