@@ -30,7 +30,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
 def test_homes_and_job_folders_are_the_same_on_every_machine(lab: Lab) -> None:
     said = lab.as_user("alice", "cd && pwd && echo precious > results && srun -w node1 sh -c 'pwd; cat results'")
     assert said.split() == ["/shared/home/alice", "/shared/home/alice", "precious"]
-    assert lab.ssh("node1", "stat -c '%a %U' /shared/home/alice /shared/jobs").split() == ["700", "alice", "1777", "root"]
+    assert lab.ssh("node1", "stat -c '%a %U' /shared/home/alice /shared/jobs").split() == [
+        "700",
+        "alice",
+        "1777",
+        "root",
+    ]
     assert lab.json("up")["changed"] == 0
 
 
