@@ -6,7 +6,7 @@ APT := systemd-container mmdebstrap nftables slirp4netns iproute2 openssh-client
 # Emulated machines with kernels of their own, for what this one lacks.
 VM_APT := qemu-system-x86 qemu-utils e2fsprogs
 
-.PHONY: demo test test-vm check format docs clean root
+.PHONY: demo test test-all test-vm check format docs clean root
 
 demo: .venv/installed
 	@$(BIN)/corral up --local 3
@@ -22,6 +22,10 @@ test-vm: .venv/installed
 	@dpkg-query -W -f '' $(VM_APT) 2>/dev/null || { echo "installing packages: $(VM_APT)"; \
 	  DEBIAN_FRONTEND=noninteractive apt-get -y -qq --no-install-recommends install $(VM_APT) >/dev/null; }
 	$(BIN)/python -m pytest tests/vm
+
+# Also what takes minutes each, such as upgrades between two Slurm releases.
+test-all: check
+	$(BIN)/python -m pytest -m ""
 
 check: .venv/installed
 	$(BIN)/ruff format --check .
