@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from corral.cli.operator import operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.workflows.down import down_cluster
@@ -14,7 +15,7 @@ def down(cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     """End the cluster: local machines vanish with all they hold, real ones stop and keep their data."""
     spec = find_cluster(cluster)
     with watching("taking down", instead=SilentWatch() if as_json else None) as watch:
-        report = run(down_cluster(spec, watch.emit))
+        report = run(down_cluster(spec, watch.emit, operator(watch.paused)))
     if as_json:
         print_json(report.to_json())
     elif spec.local is not None:

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from corral.cli import down, plan, schema, ssh, status, up, version
 from corral.cli.terminal import errors
-from corral.errors import CorralError, SpecError
+from corral.errors import CorralError
 
 app = typer.Typer(
     help="Loose GPU machines become one Slurm cluster.",
@@ -34,9 +34,8 @@ def main() -> None:
     try:
         app()
     except CorralError as problem:
-        mistakes = str(problem).splitlines() if isinstance(problem, SpecError) else [str(problem)]
-        for mistake in mistakes:
-            errors.print(f"[bold red]error:[/] {escape(mistake)}", soft_wrap=True)
+        for message in problem.messages:
+            errors.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
         sys.exit(problem.exit_code)
     except BrokenPipeError:
         # The reader of our output left (`corral status | head`): that is no error of ours.

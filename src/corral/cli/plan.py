@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.workflows.state import find_cluster
@@ -16,12 +17,14 @@ from corral.workflows.up import PlanReport, plan_cluster
 def plan(
     cluster: ClusterOption = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes inside files.")] = False,
+    accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what `up` would change, without changing anything."""
     spec = find_cluster(cluster)
     with watching("looking", instead=SilentWatch() if as_json else None) as watch:
-        report = run(plan_cluster(spec, watch.emit))
+        person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
+        report = run(plan_cluster(spec, watch.emit, person))
     if as_json:
         print_json(report.to_json())
     else:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from corral.hosts.machine import Machine
+from corral.hosts.sshconfig import Destination, machine_at
 from corral.spec.model import ClusterSpec
 
 
 def machines(spec: ClusterSpec) -> list[Machine]:
-    """How each machine of the file is reached; what a machine leaves out comes from `ssh:`."""
+    """How each machine of the file is reached: its own keys count, then `ssh:`, then ~/.ssh/config."""
     return [
-        Machine(
-            name=name,
-            address=machine.address or name,
-            user=machine.user or spec.ssh.user,
-            port=machine.port or spec.ssh.port,
-            identity_file=key.expanduser() if (key := machine.key or spec.ssh.key) else None,
+        machine_at(
+            name,
+            Destination(machine.address or name, machine.user or spec.ssh.user, machine.port or spec.ssh.port),
+            key=machine.key or spec.ssh.key,
+            jump=machine.jump or spec.ssh.jump,
             host_key=machine.host_key,
         )
         for name, machine in spec.machines.items()

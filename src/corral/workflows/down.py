@@ -13,6 +13,7 @@ from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
@@ -38,7 +39,7 @@ class DownReport:
         }
 
 
-async def down_cluster(spec: ClusterSpec, emit: Emit) -> DownReport:
+async def down_cluster(spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY) -> DownReport:
     """End the cluster; safe to repeat, and safe after an interrupted `up`."""
     state = ClusterState(spec.name)
     with hold_here(state.folder):
@@ -46,7 +47,7 @@ async def down_cluster(spec: ClusterSpec, emit: Emit) -> DownReport:
             await local_machines(spec).down()
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
-        async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
+        async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
             graph = graph_of(await find_out(session, emit))
             services: dict[str, dict[str, Service]] = {name: {} for name in session.hosts}
             for (host, _), step in graph.steps.items():

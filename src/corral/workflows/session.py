@@ -23,8 +23,9 @@ from corral.deploy.steps.slurmdbd import JWT_KEY
 from corral.errors import HostError, Unreachable
 from corral.hosts.base import Host
 from corral.hosts.machine import Machine
-from corral.hosts.ssh import connect
 from corral.spec.model import ClusterSpec
+from corral.workflows.operator import NOBODY, Operator
+from corral.workflows.reach import reach
 from corral.workflows.state import ClusterState
 
 
@@ -46,23 +47,15 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(spec: ClusterSpec, machines: Sequence[Machine], emit: Emit) -> AsyncIterator[Session]:
+async def open_session(
+    spec: ClusterSpec, machines: Sequence[Machine], emit: Emit, operator: Operator = NOBODY
+) -> AsyncIterator[Session]:
     """Connect to every machine at once; those that do not answer are named, not fatal."""
-    session = Session(spec, {machine.name: machine for machine in machines}, {})
-
-    async def reach(machine: Machine) -> None:
-        emit(Event("connecting", machine.name, text=f"{machine.user}@{machine.address}:{machine.port}"))
-        try:
-            session.hosts[machine.name] = await connect(machine)
-        except Unreachable as problem:
-            session.missing[machine.name] = problem.problem
-            emit(Event("unreachable", machine.name, text=problem.problem))
-
+    reached = await reach(machines, ClusterState(spec.name).known_hosts, operator, emit)
     try:
-        await asyncio.gather(*(reach(machine) for machine in machines))
-        yield session
+        yield Session(spec, {machine.name: machine for machine in machines}, dict(reached.hosts), reached.missing)
     finally:
-        await asyncio.gather(*(host.close() for host in session.hosts.values()))
+        await reached.close()
 
 
 async def find_out(session: Session, emit: Emit) -> Cluster:

@@ -14,6 +14,7 @@ from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, graph_of, observe, open_session
 from corral.workflows.state import ClusterState
 
@@ -74,16 +75,18 @@ class UpReport:
         }
 
 
-async def plan_cluster(spec: ClusterSpec, emit: Emit) -> PlanReport:
+async def plan_cluster(spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY) -> PlanReport:
     """Look at every machine and compare; nothing is changed."""
-    async with open_session(spec, current_machines(spec), emit) as session:
+    async with open_session(spec, current_machines(spec), emit, operator) as session:
         cluster = await find_out(session, emit)
         graph = graph_of(cluster)
         planned = plan(graph, await observe(session, graph, emit))
         return PlanReport(spec.name, tuple(planned), session.missing, tuple(cluster.notices()))
 
 
-async def up_cluster(spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_file: bool = False) -> UpReport:
+async def up_cluster(
+    spec: ClusterSpec, emit: Emit, progress: Progress, operator: Operator = NOBODY, *, keep_file: bool = False
+) -> UpReport:
     """Make the cluster what its file says, making local machines first where it has any.
 
     `keep_file` writes the file down, for a cluster that was asked for on the command line.
@@ -96,7 +99,7 @@ async def up_cluster(spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_
             machines = await local_machines(spec).up(list(spec.machines), progress)
         else:
             machines = current_machines(spec)
-        async with open_session(spec, machines, emit) as session, hold_on(session.head):
+        async with open_session(spec, machines, emit, operator) as session, hold_on(session.head):
             cluster = await _cluster_with_packages(session, emit)
             graph = graph_of(cluster)
             observed = await observe(session, graph, emit)

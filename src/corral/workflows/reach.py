@@ -1,0 +1,122 @@
+"""Reaching machines: all at once, then one by one where a question must be asked first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from corral.deploy.events import Emit, Event
+from corral.errors import HostError, Unreachable
+from corral.hosts.known_hosts import KnownHosts
+from corral.hosts.login import Login, UnknownHostKey
+from corral.hosts.machine import Machine
+from corral.hosts.ssh import SSHHost
+from corral.workflows.operator import PASSWORD_VARIABLE, Operator
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Open connections on which scripts run as root, and why there is none to the other machines."""
+
+    login: Login
+    hosts: dict[str, SSHHost] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+        await self.login.close()
+
+
+async def reach(machines: Sequence[Machine], pinned: KnownHosts, operator: Operator, emit: Emit) -> Reached:
+    """Connect to every machine; those that do not answer are named, not fatal."""
+    reached = Reached(Login(pinned))
+    try:
+        await _log_in(machines, reached, pinned, operator, emit)
+        locked = await _without_root(reached)
+        password: str | None = None
+        for host in locked:
+            password = await _unlock(host, password, reached, operator)
+    except BaseException:
+        await reached.close()
+        raise
+    for name, why in reached.missing.items():
+        emit(Event("unreachable", name, text=why))
+    return reached
+
+
+async def _log_in(
+    machines: Sequence[Machine], reached: Reached, pinned: KnownHosts, operator: Operator, emit: Emit
+) -> None:
+    left = list(machines)
+    # Once more after each answer, because a jump host may be as new as the machine behind it.
+    while left:
+        strangers: dict[str, UnknownHostKey] = {}
+
+        async def attempt(machine: Machine, strangers: dict[str, UnknownHostKey] = strangers) -> None:
+            emit(Event("connecting", machine.name, text=machine.where))
+            try:
+                reached.hosts[machine.name] = await reached.login.connect(machine)
+            except UnknownHostKey as problem:
+                strangers[machine.name] = problem
+            except Unreachable as problem:
+                reached.missing[machine.name] = problem.problem
+
+        await asyncio.gather(*(attempt(machine) for machine in left))
+        answers: dict[tuple[str, int], bool] = {}
+        for name in (machine.name for machine in left if machine.name in strangers):
+            stranger = strangers[name]
+            end = (stranger.machine.address, stranger.machine.port)
+            if end not in answers:
+                answers[end] = operator.trusts(stranger.machine, stranger.key)
+                if answers[end]:
+                    pinned.pin(stranger.machine, stranger.key)
+            if not answers[end]:
+                reached.missing[name] = stranger.problem
+        left = [machine for machine in left if machine.name in strangers and machine.name not in reached.missing]
+
+
+async def _without_root(reached: Reached) -> list[SSHHost]:
+    """The machines on which sudo wants a password."""
+
+    async def locked(host: SSHHost) -> bool:
+        try:
+            return not await host.is_root()
+        except HostError as problem:
+            _lose(reached, host, problem.problem)
+            return False
+
+    hosts = list(reached.hosts.values())
+    answers = await asyncio.gather(*(locked(host) for host in hosts))
+    return [host for host, answer in zip(hosts, answers, strict=True) if answer]
+
+
+async def _unlock(host: SSHHost, password: str | None, reached: Reached, operator: Operator) -> str | None:
+    """Give sudo its password, first the one that worked on the machine before; returns the one that worked."""
+    refused = False
+    try:
+        password = password or operator.sudo_password(host.machine, refused)
+        while password is not None:
+            said = await host.unlock(password)
+            if said.ok:
+                return password
+            refused, why = True, said.last_words(1)
+            password = operator.sudo_password(host.machine, refused)
+    except HostError as problem:
+        _lose(reached, host, problem.problem)
+        return None
+    if refused:
+        _lose(reached, host, f"sudo refused the password of {host.machine.user}: {why}")
+    else:
+        _lose(
+            reached,
+            host,
+            f"sudo wants a password of {host.machine.user}. Try: a terminal, which asks for it, or put it into the "
+            f"environment variable {PASSWORD_VARIABLE}",
+        )
+    return None
+
+
+def _lose(reached: Reached, host: SSHHost, why: str) -> None:
+    del reached.hosts[host.name]
+    reached.missing[host.name] = why
