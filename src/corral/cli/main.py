@@ -10,7 +10,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from corral.cli import down, plan, schema, ssh, status, up, version
+from corral.cli import doctor, down, init, plan, schema, ssh, status, up, version
 from corral.cli.terminal import errors
 from corral.errors import CorralError
 
@@ -20,9 +20,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(init.init)
 app.command()(up.up)
 app.command()(plan.plan)
 app.command()(status.status)
+app.command()(doctor.doctor)
 app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(ssh.ssh)
 app.command()(down.down)
 app.command()(schema.schema)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.findings import show_findings
 from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
@@ -29,7 +30,7 @@ def plan(
         print_json(report.to_json())
     else:
         _show(report, diff=diff)
-    if report.missing:
+    if report.missing or any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(1)
 
 
@@ -47,8 +48,12 @@ def _show(report: PlanReport, *, diff: bool) -> None:
                 console.print(f"      [{style}]{escape(line)}[/]", soft_wrap=True)
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  not reachable: {escape(why)}", soft_wrap=True)
+    show_findings(report.findings)
     for notice in report.notices:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
+    if any(finding.severity == "error" for finding in report.findings):
+        console.print("[red]`corral up` would stop before changing anything:[/] mend the errors above first")
+        return
     certain = sum(step.verdict == "change" for step in report.steps)
     unknown = len(report.changes) - certain
     right = len(report.steps) - len(report.changes)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.findings import show_findings
 from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import JsonWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, run
@@ -60,6 +61,7 @@ def _show(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
             console.print(f"  [red]✗[/] {outcome.host}  {outcome.step}: {escape(outcome.text)}", soft_wrap=True)
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  {escape(why)}", soft_wrap=True)
+    show_findings(report.findings)
     for notice in report.notices:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
     machines = f"{len(spec.machines)} machine{'s' if len(spec.machines) > 1 else ''}"

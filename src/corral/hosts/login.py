@@ -27,7 +27,7 @@ class UnknownHostKey(Unreachable):
         super().__init__(
             machine.name,
             f"the host key of {machine.where} is not known yet: {key.kind} {key.fingerprint}. "
-            f"Try: the same command in a terminal, which asks, or corral up --accept-new-host-keys",
+            f"Try: the same command in a terminal, which asks, or --accept-new-host-keys (init, plan, up, doctor)",
         )
         self.machine = machine
         self.key = key

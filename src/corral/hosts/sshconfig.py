@@ -65,6 +65,12 @@ def machine_at(
     )
 
 
+def configured_key(destination: Destination) -> Path | None:
+    """The key that ~/.ssh/config names for a host."""
+    keys = _config_of(destination).get("IdentityFile")
+    return Path(str(keys[0])) if isinstance(keys, list) and keys else None
+
+
 def _through(hops: str, key: Path | None) -> Machine:
     *before, last = hops.split(",")
     return machine_at(

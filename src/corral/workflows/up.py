@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks.evidence import Evidence
+from corral.checks.finding import Finding
+from corral.checks.preflight import preflight
 from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
 from corral.deploy.steps.packages import steps as package_steps
+from corral.errors import NotReady
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
 from corral.workflows.operator import NOBODY, Operator
-from corral.workflows.session import Session, find_out, graph_of, observe, open_session
+from corral.workflows.session import Session, find_out, graph_of, joined, look, observe, open_session
 from corral.workflows.state import ClusterState
 
 Progress = Callable[[str], None]
@@ -28,6 +32,8 @@ class PlanReport:
     cluster: str
     steps: tuple[PlannedStep, ...]
     missing: dict[str, str]
+    findings: tuple[Finding, ...]
+    """What preflight has to say; for `up` only warnings, because an error stops it."""
     notices: tuple[str, ...]
 
     @property
@@ -39,6 +45,7 @@ class PlanReport:
             "cluster": self.cluster,
             "steps": [step.to_json() for step in self.steps],
             "missing": self.missing,
+            "findings": [finding.to_json() for finding in self.findings],
             "notices": list(self.notices),
         }
 
@@ -50,6 +57,8 @@ class UpReport:
     cluster: str
     outcomes: tuple[Outcome, ...]
     missing: dict[str, str]
+    findings: tuple[Finding, ...]
+    """What preflight has to say; for `up` only warnings, because an error stops it."""
     notices: tuple[str, ...]
 
     @property
@@ -71,6 +80,7 @@ class UpReport:
             "changed": self.changed,
             "outcomes": [asdict(outcome) for outcome in self.outcomes if outcome.result != "ok"],
             "missing": self.missing,
+            "findings": [finding.to_json() for finding in self.findings],
             "notices": list(self.notices),
         }
 
@@ -78,10 +88,12 @@ class UpReport:
 async def plan_cluster(spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY) -> PlanReport:
     """Look at every machine and compare; nothing is changed."""
     async with open_session(spec, current_machines(spec), emit, operator) as session:
-        cluster = await find_out(session, emit)
+        looked = await look(session, emit)
+        findings = preflight(Evidence(spec, looked.facts, looked.surveys))
+        cluster = await joined(session, looked)
         graph = graph_of(cluster)
         planned = plan(graph, await observe(session, graph, emit))
-        return PlanReport(spec.name, tuple(planned), session.missing, tuple(cluster.notices()))
+        return PlanReport(spec.name, tuple(planned), session.missing, tuple(findings), tuple(cluster.notices()))
 
 
 async def up_cluster(
@@ -100,16 +112,24 @@ async def up_cluster(
         else:
             machines = current_machines(spec)
         async with open_session(spec, machines, emit, operator) as session, hold_on(session.head):
-            cluster = await _cluster_with_packages(session, emit)
+            looked = await look(session, emit)
+            findings = preflight(Evidence(spec, looked.facts, looked.surveys))
+            _stop_on_errors(findings)
+            cluster = await _with_packages(session, await joined(session, looked), emit)
             graph = graph_of(cluster)
             observed = await observe(session, graph, emit)
             outcomes = await Deployment(graph, session.hosts, observed, emit).run()
-            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(cluster.notices()))
+            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(findings), tuple(cluster.notices()))
 
 
-async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
+def _stop_on_errors(findings: Sequence[Finding]) -> None:
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise NotReady([f"{finding.where}: {finding.what}. To mend it, {finding.fix}" for finding in errors])
+
+
+async def _with_packages(session: Session, cluster: Cluster, emit: Emit) -> Cluster:
     """The cluster with Slurm on every machine: which version it is decides what the other steps want."""
-    cluster = await find_out(session, emit)
     if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
         return cluster
     only_packages = {name: package_steps(cluster, cluster.nodes[name]) for name in session.hosts}
