@@ -16,7 +16,9 @@ from asyncssh.config import SSHClientConfig
 from corral.errors import InputError
 from corral.hosts.machine import Machine
 
-_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]\s]+\]|[^:\s]+|[0-9a-fA-F:.]+)(?::(?P<port>[0-9]+))?")
+_DESTINATION = re.compile(
+    r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]\s]+\]|[^:@\s]+|[0-9a-fA-F:.]+)(?::(?P<port>[0-9]+))?"
+)
 NO_JUMP = "none"
 
 

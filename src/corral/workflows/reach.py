@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from corral.deploy.events import Emit, Event
 from corral.errors import HostError, Unreachable
+from corral.hosts.base import Completed
 from corral.hosts.known_hosts import KnownHosts
 from corral.hosts.login import Login, UnknownHostKey
 from corral.hosts.machine import Machine
@@ -33,10 +34,7 @@ async def reach(machines: Sequence[Machine], pinned: KnownHosts, operator: Opera
     reached = Reached(Login(pinned))
     try:
         await _log_in(machines, reached, pinned, operator, emit)
-        locked = await _without_root(reached)
-        password: str | None = None
-        for host in locked:
-            password = await _unlock(host, password, reached, operator)
+        await _unlock_all(await _without_root(reached), reached, operator)
     except BaseException:
         await reached.close()
         raise
@@ -91,30 +89,43 @@ async def _without_root(reached: Reached) -> list[SSHHost]:
     return [host for host, answer in zip(hosts, answers, strict=True) if answer]
 
 
-async def _unlock(host: SSHHost, password: str | None, reached: Reached, operator: Operator) -> str | None:
-    """Give sudo its password, first the one that worked on the machine before; returns the one that worked."""
+async def _unlock_all(locked: Sequence[SSHHost], reached: Reached, operator: Operator) -> None:
+    """Give sudo its password; one that works on a machine is tried on all the others before asking again."""
     refused = False
+    while locked:
+        first, *locked = locked
+        password = await _ask_and_unlock(first, reached, operator, refused=refused)
+        if password is not None:
+            answers = await asyncio.gather(*(_unlock(host, password, reached) for host in locked))
+            locked = [host for host, said in zip(locked, answers, strict=True) if said is not None and not said.ok]
+            refused = True
+
+
+async def _ask_and_unlock(host: SSHHost, reached: Reached, operator: Operator, *, refused: bool) -> str | None:
+    """The password that worked."""
+    why = f"sudo refused the password of {host.machine.user}"
+    if not refused:
+        why = (
+            f"sudo wants a password of {host.machine.user}. Try: a terminal, which asks for it, or put it into the "
+            f"environment variable {PASSWORD_VARIABLE}"
+        )
+    while (password := operator.sudo_password(host.machine, refused)) is not None:
+        said = await _unlock(host, password, reached)
+        if said is None:
+            return None
+        if said.ok:
+            return password
+        refused, why = True, f"sudo refused the password of {host.machine.user}: {said.last_words(1)}"
+    _lose(reached, host, why)
+    return None
+
+
+async def _unlock(host: SSHHost, password: str, reached: Reached) -> Completed | None:
     try:
-        password = password or operator.sudo_password(host.machine, refused)
-        while password is not None:
-            said = await host.unlock(password)
-            if said.ok:
-                return password
-            refused, why = True, said.last_words(1)
-            password = operator.sudo_password(host.machine, refused)
+        return await host.unlock(password)
     except HostError as problem:
         _lose(reached, host, problem.problem)
         return None
-    if refused:
-        _lose(reached, host, f"sudo refused the password of {host.machine.user}: {why}")
-    else:
-        _lose(
-            reached,
-            host,
-            f"sudo wants a password of {host.machine.user}. Try: a terminal, which asks for it, or put it into the "
-            f"environment variable {PASSWORD_VARIABLE}",
-        )
-    return None
 
 
 def _lose(reached: Reached, host: SSHHost, why: str) -> None:
