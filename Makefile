@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 APT := systemd-container mmdebstrap nftables slirp4netns iproute2 openssh-client debian-archive-keyring python3-venv
 
-.PHONY: demo test check format clean root
+.PHONY: demo test check format docs clean root
 
 demo: .venv/installed
 	@$(BIN)/corral up --local 3
@@ -23,6 +23,9 @@ check: .venv/installed
 format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: .venv/installed
+	$(BIN)/python -m corral.checks.troubleshooting > docs/troubleshooting.md
 
 # Local clusters are taken down by `corral down`; this removes what the targets above installed in this folder.
 clean:

@@ -9,6 +9,7 @@
     │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
     ├── NotReady                machines are not fit for what was asked: one line per problem, nothing was changed
     ├── DeployError             a deployment ended with steps undone
+    ├── RefusedError            what was asked for would do harm: nothing was changed
     ├── LockedError             another `corral up` or `down` is at work on this cluster
     └── ProviderError           machines could not be made, listed or removed
 
@@ -92,6 +93,10 @@ class NotReady(CorralError):
 
 class DeployError(CorralError):
     """A deployment ended with steps undone."""
+
+
+class RefusedError(CorralError):
+    """What was asked for would do harm, so nothing was changed."""
 
 
 class LockedError(CorralError):

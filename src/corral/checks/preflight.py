@@ -28,6 +28,9 @@ BEFORE_UP: tuple[Check, ...] = (
 
 ALL: tuple[Check, ...] = (*BEFORE_UP, machine.containers)
 
+BESIDE_SLURM = tuple(check for check in ALL if check not in (machine.room_on_disk, machine.ports, fleet.clocks))
+"""What the examination of a running cluster's nodes does not find out anyway."""
+
 
 def preflight(evidence: Evidence, checks: Iterable[Check] = BEFORE_UP) -> list[Finding]:
     """Everything that the checks find, errors first."""

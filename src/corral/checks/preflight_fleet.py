@@ -72,7 +72,8 @@ def host_names(evidence: Evidence) -> Iterator[Finding]:
 
 
 def drivers(evidence: Evidence) -> Iterator[Finding]:
-    versions = {name: survey.nvidia_driver for name, survey in evidence.surveys.items() if survey.nvidia_driver}
+    found = {name: evidence.facts[name].nvidia_driver for name in evidence.surveys}
+    versions = {name: version for name, version in found.items() if version}
     usual = max(Counter(versions.values()).items(), key=lambda item: (item[1], item[0]), default=("", 0))[0]
     for name, version in versions.items():
         if version != usual:

@@ -84,23 +84,26 @@ def foreign_slurm(evidence: Evidence) -> Iterator[Finding]:
 
 
 def gpus(evidence: Evidence) -> Iterator[Finding]:
-    for name, survey in evidence.surveys.items():
+    for name in evidence.surveys:
         wanted, facts = evidence.spec.machines[name].gpus, evidence.facts[name]
-        usable, plugged = len(facts.gpus), len(survey.pci_gpus)
-        no_driver = " (no NVIDIA driver is loaded)" if plugged and not survey.nvidia_driver else ""
+        if evidence.spec.gpu.driver is not None and not facts.nvidia_driver:
+            # Corral is about to install the driver: until then nothing can be said.
+            continue
+        usable, plugged = len(facts.gpus), facts.nvidia_gpus_on_pci
+        no_driver = " (no NVIDIA driver is loaded)" if plugged and not facts.nvidia_driver else ""
         if wanted is not None and wanted.count > usable:
             yield Finding(
                 "error",
                 name,
                 f"the cluster file has {wanted.count} GPUs for it, {usable} can be used{no_driver}",
-                "install the driver and look with nvidia-smi, or correct gpus in the cluster file",
+                "look with nvidia-smi; let corral up install the driver (gpu.driver), or correct gpus in the file",
             )
         elif plugged > usable and not facts.gpus_are_simulated:
             yield Finding(
                 "warning",
                 name,
                 f"{plugged} NVIDIA GPUs are plugged in, {usable} can be used{no_driver}",
-                "install NVIDIA's driver and run corral up again; until then jobs get no GPU there",
+                "install NVIDIA's driver, or let corral up do it (gpu.driver in the cluster file)",
             )
 
 

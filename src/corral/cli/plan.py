@@ -18,6 +18,7 @@ from corral.workflows.up import PlanReport, plan_cluster
 def plan(
     cluster: ClusterOption = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes inside files.")] = False,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Show what `up --upgrade` would do.")] = False,
     accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -25,16 +26,16 @@ def plan(
     spec = find_cluster(cluster)
     with watching("looking", instead=SilentWatch() if as_json else None) as watch:
         person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
-        report = run(plan_cluster(spec, watch.emit, person))
+        report = run(plan_cluster(spec, watch.emit, person, upgrade=upgrade))
     if as_json:
         print_json(report.to_json())
     else:
-        _show(report, diff=diff)
+        _show(report, diff=diff, command="corral up --upgrade" if upgrade else "corral up")
     if report.missing or any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(1)
 
 
-def _show(report: PlanReport, *, diff: bool) -> None:
+def _show(report: PlanReport, *, diff: bool, command: str) -> None:
     for planned in report.changes:
         if planned.change is None:
             console.print(
@@ -58,6 +59,6 @@ def _show(report: PlanReport, *, diff: bool) -> None:
     unknown = len(report.changes) - certain
     right = len(report.steps) - len(report.changes)
     if report.changes:
-        console.print(f"{certain} to change, {unknown} that may follow, {right} already right. Make it so: corral up")
+        console.print(f"{certain} to change, {unknown} that may follow, {right} already right. Make it so: {command}")
     else:
         console.print(f"[green]nothing to do:[/] all {right} steps of {report.cluster} are already right")

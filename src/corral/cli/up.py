@@ -33,6 +33,9 @@ def up(
     gpus: Annotated[int, typer.Option(help="With --local: simulated GPUs per machine.")] = 1,
     gpu_type: Annotated[str, typer.Option(help="With --local: the simulated GPUs' type.")] = "rtx5090",
     link: Annotated[str | None, typer.Option(help="With --local: each machine's link, such as 2.5gbit.")] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Bring Slurm to the version that the distribution offers.")
+    ] = False,
     accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,16 +49,17 @@ def up(
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
     with watching("bringing up", instead=JsonWatch() if as_json else None) as watch:
         person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
-        report = run(up_cluster(spec, watch.emit, watch.say, person, keep_file=local is not None))
+        report = run(up_cluster(spec, watch.emit, watch.say, person, keep_file=local is not None, upgrade=upgrade))
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))
     else:
-        _show(spec, report, time.monotonic() - began)
+        show_report(spec, report, time.monotonic() - began)
     if not report.ok:
         raise typer.Exit(1)
 
 
-def _show(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+    """How an `up` ended, for people."""
     for outcome in report.undone:
         if outcome.result != "blocked":
             console.print(f"  [red]✗[/] {outcome.host}  {outcome.step}: {escape(outcome.text)}", soft_wrap=True)

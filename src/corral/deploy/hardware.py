@@ -31,6 +31,9 @@ fi
   echo "cuda_toolkit=$(sed -n '/"cuda" *:/,/}/s/.*"version" *: *"\([^"]*\)".*/\1/p' /usr/local/cuda/version.json)"
 command -v lspci >/dev/null && lspci -mm -d 10de: |
   sed -n 's/^[^"]*"\(VGA\|3D\)[^"]*" "[^"]*" "\([^"]*\)".*/pci_name=\2/p'
+for vendor in $(grep -lx 0x10de /sys/bus/pci/devices/*/vendor); do
+  case $(cat ${vendor%vendor}class) in 0x0300*|0x0302*) echo "pci_gpu=$(cat ${vendor%vendor}device)";; esac
+done
 for name in slurmctld slurmd slurmdbd slurmrestd munged; do
   pidof $name >/dev/null && echo "daemon=$name"
 done
@@ -70,6 +73,8 @@ class Hardware:
     disks: tuple[Disk, ...]
     gpu_products: tuple[str, ...]
     """From nvidia-smi, or without a driver from the machine's own list of PCI names, or nothing."""
+    pci_gpus: tuple[str, ...]
+    """PCI device ids of NVIDIA GPUs, with or without a driver."""
     gpu_memory_mib: int | None
     cuda_version: str
     """The newest CUDA that the driver runs."""
@@ -89,6 +94,7 @@ def parse(output: str) -> Hardware:
         ),
         disks=tuple(_disk(*line.split("|")) for line in found.get("disk", [])),
         gpu_products=tuple(name for name, _ in gpus) or tuple(found.get("pci_name", [])),
+        pci_gpus=tuple(device.removeprefix("0x") for device in found.get("pci_gpu", [])),
         gpu_memory_mib=int(gpus[0][1]) if gpus and gpus[0][1].isdigit() else None,
         cuda_version=found.get("cuda", [""])[0],
         cuda_toolkit=found.get("cuda_toolkit", [""])[0],

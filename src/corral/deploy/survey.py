@@ -27,10 +27,6 @@ done
 for list in /var/lib/dpkg/info/slurm-smd*.list; do
   [ -e $list ] && basename $list .list | sed 's/^/foreign_package=/'
 done
-echo "driver=$(cat /sys/module/nvidia/version)"
-for vendor in $(grep -lx 0x10de /sys/bus/pci/devices/*/vendor); do
-  case $(cat ${vendor%vendor}class) in 0x0300*|0x0302*) echo "pci_gpu=$(cat ${vendor%vendor}device)";; esac
-done
 for key in kernel/apparmor_restrict_unprivileged_userns kernel/unprivileged_userns_clone user/max_user_namespaces; do
   [ -r /proc/sys/$key ] && echo "sysctl=$key $(cat /proc/sys/$key)"
 done
@@ -70,9 +66,6 @@ class Survey:
     slurm_confs: tuple[SlurmConf, ...]
     foreign_packages: tuple[str, ...]
     """Slurm packages that are not the distribution's own."""
-    nvidia_driver: str
-    pci_gpus: tuple[str, ...]
-    """PCI device ids of NVIDIA GPUs, with or without a driver."""
     sysctls: Mapping[str, str]
     mirror: Mirror
     mirror_uri: str
@@ -91,8 +84,6 @@ def parse(output: str, asked_at: float, answered_at: float) -> Survey:
         ports={int(port): program for port, program in _pairs(found.get("port", []))},
         slurm_confs=tuple(_conf(line) for line in found.get("slurm_conf", [])),
         foreign_packages=tuple(found.get("foreign_package", [])),
-        nvidia_driver=found["driver"][0],
-        pci_gpus=tuple(device.removeprefix("0x") for device in found.get("pci_gpu", [])),
         sysctls=dict(_pairs(found.get("sysctl", []))),
         mirror="reachable" if mirror == "reachable" else "unreachable" if mirror else "not asked",
         mirror_uri=found.get("mirror_uri", [""])[0],

@@ -22,6 +22,8 @@ class Machine:
     """What ~/.ssh/config knows the machine by; None leaves that file out."""
     jump: Machine | None = None
     """The machine to go through."""
+    is_this_machine: bool = False
+    """Corral runs on it: no connection is needed."""
     network_namespace: Path | None = None
     """Enter this namespace to reach the address: the private network of a local cluster."""
 

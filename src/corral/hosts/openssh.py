@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 
@@ -11,6 +12,8 @@ from corral.hosts.machine import Machine
 
 def ssh_command(machine: Machine, pinned: KnownHosts, remote: Sequence[str]) -> list[str]:
     """Log in to a machine, or run a command on it, by the same way and the same host keys as Corral itself."""
+    if machine.is_this_machine:
+        return ["sh", "-c", " ".join(remote)] if remote else [os.environ.get("SHELL", "/bin/sh"), "-l"]
     argv = [*_ssh(machine, pinned), _destination(machine), *(["--", *remote] if remote else [])]
     return argv if machine.network_namespace is None else ["nsenter", f"--net={machine.network_namespace}", *argv]
 

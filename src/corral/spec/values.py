@@ -15,6 +15,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+Connection = Literal["ssh", "local"]
 Role = Literal["head", "login", "compute"]
 Release = Literal["bookworm", "trixie", "forky"]
 
@@ -63,6 +64,15 @@ UserName = Annotated[
         description="lower-case letters, digits, _ and -, starting with a letter or _, at most 31 characters",
     ),
 ]
+DriverBranch = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]{2}$",
+        coerce_numbers_to_str=True,
+        title="driver branch",
+        description='three digits, such as "580"',
+    ),
+]
 GpuType = Annotated[
     str,
     Field(
@@ -90,9 +100,17 @@ LinkRate = Annotated[
 AbsolutePath = Annotated[
     str,
     Field(
-        pattern=r"^/[^\s]*[^\s/]$",
+        pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$",
         title="path",
-        description="an absolute path without spaces and without a slash at its end, such as /shared",
+        description="an absolute path of letters, digits, _, . and -, without a slash at its end, such as /shared",
+    ),
+]
+NfsExport = Annotated[
+    str,
+    Field(
+        pattern=r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):/[A-Za-z0-9_./-]*$",
+        title="NFS export",
+        description="a server and a path on it, such as nas.lan:/export",
     ),
 ]
 SlurmKey = Annotated[

@@ -57,16 +57,16 @@ def gpus_in_words(found: Found) -> str:
     if found.facts.gpus_are_simulated:
         names = [f"{gpu.type} (simulated)" for gpu in found.facts.gpus]
     elif not names:
-        names = [f"NVIDIA GPU 10de:{device}" for device in found.survey.pci_gpus]
+        names = [f"NVIDIA GPU 10de:{device}" for device in found.hardware.pci_gpus]
     if not names:
         return ""
     words = ", ".join(f"{count}× {name}" for name, count in Counter(names).items())
     if found.facts.gpus_are_simulated:
         return words
-    if not found.survey.nvidia_driver:
+    if not found.facts.nvidia_driver:
         return f"{words} without a driver"
     cuda = f", CUDA {found.hardware.cuda_version}" if found.hardware.cuda_version else ""
-    return f"{words} (driver {found.survey.nvidia_driver}{cuda})"
+    return f"{words} (driver {found.facts.nvidia_driver}{cuda})"
 
 
 def links_in_words(found: Found) -> str:

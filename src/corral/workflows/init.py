@@ -57,12 +57,12 @@ async def survey_hosts(cluster: str, machines: Sequence[Machine], emit: Emit, op
     pinned = ClusterState(cluster).known_hosts
     reached = await reach(machines, pinned, operator, emit)
     try:
-        answers = await asyncio.gather(*(_ask(host) for host in reached.hosts.values()), return_exceptions=True)
+        answers = await asyncio.gather(*(_ask(host) for host in reached.by_ssh.values()), return_exceptions=True)
     finally:
         await reached.close()
     found: dict[str, Found] = {}
     problems = dict(reached.missing)
-    for given, answer in zip(reached.hosts, answers, strict=True):
+    for given, answer in zip(reached.by_ssh, answers, strict=True):
         if isinstance(answer, Found):
             found[given] = answer
         elif isinstance(answer, HostError | KeyError | ValueError):

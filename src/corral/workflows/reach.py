@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from corral.deploy.events import Emit, Event
 from corral.errors import HostError, Unreachable
-from corral.hosts.base import Completed
+from corral.hosts.base import Completed, Host
+from corral.hosts.connect import connect
 from corral.hosts.known_hosts import KnownHosts
 from corral.hosts.login import Login, UnknownHostKey
 from corral.hosts.machine import Machine
@@ -21,8 +22,13 @@ class Reached:
     """Open connections on which scripts run as root, and why there is none to the other machines."""
 
     login: Login
-    hosts: dict[str, SSHHost] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def by_ssh(self) -> dict[str, SSHHost]:
+        """All but the machine that Corral itself runs on."""
+        return {name: host for name, host in self.hosts.items() if isinstance(host, SSHHost)}
 
     async def close(self) -> None:
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
@@ -54,7 +60,7 @@ async def _log_in(
         async def attempt(machine: Machine, strangers: dict[str, UnknownHostKey] = strangers) -> None:
             emit(Event("connecting", machine.name, text=machine.where))
             try:
-                reached.hosts[machine.name] = await reached.login.connect(machine)
+                reached.hosts[machine.name] = await connect(machine, reached.login)
             except UnknownHostKey as problem:
                 strangers[machine.name] = problem
             except Unreachable as problem:
@@ -84,7 +90,7 @@ async def _without_root(reached: Reached) -> list[SSHHost]:
             _lose(reached, host, problem.problem)
             return False
 
-    hosts = list(reached.hosts.values())
+    hosts = list(reached.by_ssh.values())
     answers = await asyncio.gather(*(locked(host) for host in hosts))
     return [host for host, answer in zip(hosts, answers, strict=True) if answer]
 

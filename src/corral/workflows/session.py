@@ -109,7 +109,11 @@ async def ask_machine(host: Host) -> tuple[Facts, Survey]:
 async def _remembered(head: Host) -> dict[str, Facts]:
     done = await head.run(f"cat {INVENTORY} 2>/dev/null || echo '{{}}'", timeout_s=30)
     machines = json.loads(done.stdout).get("machines", {})
-    return {name: facts.from_json(data) for name, data in machines.items()}
+    try:
+        return {name: facts.from_json(data) for name, data in machines.items()}
+    except (KeyError, TypeError):
+        # Written by another version of Corral: as good as forgotten.
+        return {}
 
 
 async def _secrets(session: Session, state: ClusterState) -> Secrets:

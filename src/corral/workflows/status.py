@@ -39,7 +39,7 @@ _LISTINGS = (
 _MACHINE_SCRIPT = """
 for unit in {units}; do
   if [ -d /run/systemd/system ]; then state=$(systemctl is-active $unit)
-  else state=$(supervisorctl status $unit | awk '{{print tolower($2)}}' | sed 's/running/active/'); fi
+  elif supervisorctl status $unit >/dev/null 2>&1; then state=active; else state=stopped; fi
   echo "$unit $state"
 done
 [ -r /etc/corral/simulated-gpus ] && echo "simulated yes"

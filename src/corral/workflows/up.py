@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -12,7 +13,8 @@ from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
-from corral.deploy.steps.packages import steps as package_steps
+from corral.deploy.steps import steps_for
+from corral.deploy.upgrade import check_installation
 from corral.errors import NotReady
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
@@ -21,8 +23,12 @@ from corral.workflows.machines import current_machines, local_machines
 from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, graph_of, joined, look, observe, open_session
 from corral.workflows.state import ClusterState
+from corral.workflows.upgrade import ask_offers, give_back_nodes, plan_upgrade, upgrade_notices, upgrade_packages
 
 Progress = Callable[[str], None]
+
+_FIRST = ("service accounts", "packages")
+"""What needs no other fact than which machine it is, and brings Slurm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +91,37 @@ class UpReport:
         }
 
 
-async def plan_cluster(spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY) -> PlanReport:
+async def plan_cluster(
+    spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY, *, upgrade: bool = False
+) -> PlanReport:
     """Look at every machine and compare; nothing is changed."""
     async with open_session(spec, current_machines(spec), emit, operator) as session:
         looked = await look(session, emit)
         findings = preflight(Evidence(spec, looked.facts, looked.surveys))
         cluster = await joined(session, looked)
+        planned = await plan_upgrade(session, cluster, emit) if upgrade else []
         graph = graph_of(cluster)
-        planned = plan(graph, await observe(session, graph, emit))
-        return PlanReport(spec.name, tuple(planned), session.missing, tuple(findings), tuple(cluster.notices()))
+        observed, offers = await asyncio.gather(
+            observe(session, graph, emit), ask_offers(session, list(session.hosts), refresh=False)
+        )
+        notices = cluster.notices() + ([] if upgrade else upgrade_notices(offers, spec.head))
+        steps = (*planned, *plan(graph, observed))
+        return PlanReport(spec.name, steps, session.missing, tuple(findings), tuple(notices))
 
 
 async def up_cluster(
-    spec: ClusterSpec, emit: Emit, progress: Progress, operator: Operator = NOBODY, *, keep_file: bool = False
+    spec: ClusterSpec,
+    emit: Emit,
+    progress: Progress,
+    operator: Operator = NOBODY,
+    *,
+    keep_file: bool = False,
+    upgrade: bool = False,
 ) -> UpReport:
     """Make the cluster what its file says, making local machines first where it has any.
 
-    `keep_file` writes the file down, for a cluster that was asked for on the command line.
+    `keep_file` writes the file down, for a cluster that was asked for on the command line; `upgrade` brings
+    Slurm to the version that the distribution offers.
     """
     state = ClusterState(spec.name)
     with hold_here(state.folder):
@@ -116,9 +136,13 @@ async def up_cluster(
             findings = preflight(Evidence(spec, looked.facts, looked.surveys))
             _stop_on_errors(findings)
             cluster = await _with_packages(session, await joined(session, looked), emit)
-            graph = graph_of(cluster)
-            observed = await observe(session, graph, emit)
-            outcomes = await Deployment(graph, session.hosts, observed, emit).run()
+            before: list[Outcome] = []
+            if upgrade:
+                before = await upgrade_packages(session, cluster, emit)
+                cluster = await find_out(session, emit)
+            outcomes = [*before, *await _deploy(session, cluster, emit)]
+            if upgrade:
+                outcomes += await give_back_nodes(session, cluster, emit)
             return UpReport(spec.name, tuple(outcomes), session.missing, tuple(findings), tuple(cluster.notices()))
 
 
@@ -128,11 +152,22 @@ def _stop_on_errors(findings: Sequence[Finding]) -> None:
         raise NotReady([f"{finding.where}: {finding.what}. To mend it, {finding.fix}" for finding in errors])
 
 
+async def _deploy(session: Session, cluster: Cluster, emit: Emit) -> list[Outcome]:
+    graph = graph_of(cluster)
+    return await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
+
+
 async def _with_packages(session: Session, cluster: Cluster, emit: Emit) -> Cluster:
     """The cluster with Slurm on every machine: which version it is decides what the other steps want."""
     if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
         return cluster
-    only_packages = {name: package_steps(cluster, cluster.nodes[name]) for name in session.hosts}
-    graph = Graph(cluster.head.name, only_packages)
+    bare = [name for name in session.hosts if not cluster.nodes[name].facts.slurm_version]
+    offers = await ask_offers(session, [name for name in session.hosts if name not in bare], refresh=False)
+    check_installation(offers | await ask_offers(session, bare, refresh=True), session.spec.head)
+    first = {
+        name: [step for step in steps_for(cluster, cluster.nodes[name]) if step.name in _FIRST]
+        for name in session.hosts
+    }
+    graph = Graph(cluster.head.name, first)
     await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
     return await find_out(session, emit)

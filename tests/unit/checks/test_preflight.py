@@ -30,8 +30,6 @@ def survey(number: int, **changes: Any) -> Survey:
         ports={},
         slurm_confs=(),
         foreign_packages=(),
-        nvidia_driver="",
-        pci_gpus=(),
         sysctls={"user/max_user_namespaces": "96349"},
         mirror="not asked",
         mirror_uri="",
@@ -181,28 +179,29 @@ def test_packages_of_another_make_are_an_error() -> None:
     assert "slurm-smd, slurm-smd-slurmd" in finding.what
 
 
+def with_gpus(usable: int, plugged: int, driver: str) -> Facts:
+    return replace(facts(gpus={"h100": usable}), nvidia_gpus_on_pci=plugged, nvidia_driver=driver)
+
+
 def test_unequal_drivers_are_a_warning_where_they_are_in_the_minority() -> None:
-    gpu = facts(gpus={"h100": 1})
-    versions = ("580.95.05", "570.86.15", "580.95.05")
-    surveys = [survey(i, nvidia_driver=version, pci_gpus=("2330",)) for i, version in enumerate(versions)]
-    finding = only(found(*surveys, known=[gpu, gpu, gpu]))
+    known = [with_gpus(1, 1, version) for version in ("580.95.05", "570.86.15", "580.95.05")]
+    finding = only(found(survey(0), survey(1), survey(2), known=known))
     assert (finding.severity, finding.where) == ("warning", "node1")
     assert finding.what == "NVIDIA driver 570.86.15 here, 580.95.05 on node0"
 
 
 def test_fewer_gpus_than_declared_are_an_error() -> None:
     text = "name: lab\nmachines: {node0: {address: 192.0.2.10, gpus: {type: h100, count: 8}}}\n"
-    finding = only(
-        found(survey(0, nvidia_driver="580", pci_gpus=("2330",) * 8), known=[facts(gpus={"h100": 7})], text=text)
-    )
+    finding = only(found(survey(0), known=[with_gpus(7, 8, "580")], text=text))
     assert finding.severity == "error"
     assert "8 GPUs for it, 7 can be used" in finding.what
 
 
-def test_gpus_without_a_driver_are_a_warning() -> None:
-    finding = only(found(survey(0, pci_gpus=("2b85",))))
+def test_gpus_without_a_driver_are_a_warning_unless_corral_installs_it() -> None:
+    finding = only(found(survey(0), known=[with_gpus(0, 1, "")]))
     assert finding.severity == "warning"
     assert finding.what == "1 NVIDIA GPUs are plugged in, 0 can be used (no NVIDIA driver is loaded)"
+    assert found(survey(0), known=[with_gpus(0, 1, "")], text=THREE + 'gpu: {driver: "580"}\n') == []
 
 
 def test_a_mirror_out_of_reach_is_an_error() -> None:

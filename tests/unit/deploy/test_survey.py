@@ -9,7 +9,7 @@ from corral.deploy.hardware import Disk, Link
 from corral.deploy.survey import SlurmConf
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "survey"
-MINIMAL = "time=1000.5\nhostname=ws1\nmachine_id=\ndriver=\n"
+MINIMAL = "time=1000.5\nhostname=ws1\nmachine_id=\n"
 
 
 def recorded(release: str, part: str) -> str:
@@ -51,14 +51,13 @@ def test_a_clock_is_off_only_as_far_as_the_round_trip_does_not_explain(
 def test_foreign_things_are_noticed() -> None:
     found = survey.parse(
         MINIMAL
-        + "slurm_conf=others /etc/slurm/slurm.conf hpc\nforeign_package=slurm-smd\npci_gpu=0x2b85\npci_gpu=0x2b85\n"
+        + "slurm_conf=others /etc/slurm/slurm.conf hpc\nforeign_package=slurm-smd\n"
         + "port=6817 \nport=6818 python3\nsysctl=user/max_user_namespaces 0\nmirror_uri=http://mirror/x\nmirror=unreachable\n",
         0,
         0,
     )
     assert found.slurm_confs == (SlurmConf("/etc/slurm/slurm.conf", False, "hpc"),)
     assert found.foreign_packages == ("slurm-smd",)
-    assert found.pci_gpus == ("2b85", "2b85")
     assert found.ports == {6817: "", 6818: "python3"}
     assert found.sysctls == {"user/max_user_namespaces": "0"}
     assert (found.mirror, found.mirror_uri) == ("unreachable", "http://mirror/x")
@@ -89,4 +88,6 @@ def test_links_disks_and_gpus_of_a_server() -> None:
 
 
 def test_without_a_driver_the_pci_names_count() -> None:
-    assert hardware.parse("pci_name=GB202 [GeForce RTX 5090]\n").gpu_products == ("GB202 [GeForce RTX 5090]",)
+    found = hardware.parse("pci_name=GB202 [GeForce RTX 5090]\npci_gpu=0x2b85\n")
+    assert found.gpu_products == ("GB202 [GeForce RTX 5090]",)
+    assert found.pci_gpus == ("2b85",)

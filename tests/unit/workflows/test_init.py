@@ -18,6 +18,7 @@ HARDWARE = Hardware(
     links=(Link("enp5s0", True, 2500, ("192.0.2.10",)), Link("enp6s0", False, None)),
     disks=(),
     gpu_products=("NVIDIA GeForce RTX 5090",),
+    pci_gpus=("2b85",),
     gpu_memory_mib=32607,
     cuda_version="13.0",
     cuda_toolkit="",
@@ -28,8 +29,8 @@ WS1 = Found(
     "ws1",
     "ada@ws1",
     Machine("ws1", "192.0.2.10", "ada", ssh_config_name="192.0.2.10"),
-    facts(gpus={"rtx5090": 1}),
-    survey(0, nvidia_driver="580.95.05", pci_gpus=("2b85",)),
+    replace(facts(gpus={"rtx5090": 1}), nvidia_driver="580.95.05"),
+    survey(0),
     HARDWARE,
 )
 WS2 = replace(WS1, name="ws2", machine=replace(WS1.machine, name="ws2", address="192.0.2.11"))
@@ -85,9 +86,7 @@ def test_what_ssh_config_said_of_a_name_is_kept_for_its_address(
 
 
 def test_gpus_without_a_driver_are_named_by_their_pci_id() -> None:
-    bare = replace(
-        WS1, facts=facts(), survey=survey(0, pci_gpus=("2b85",)), hardware=replace(HARDWARE, gpu_products=())
-    )
+    bare = replace(WS1, facts=facts(), hardware=replace(HARDWARE, gpu_products=()))
     assert "1× NVIDIA GPU 10de:2b85 without a driver" in draft("lab", [bare], key=None, jump=None)
 
 
