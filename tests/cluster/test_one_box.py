@@ -11,7 +11,8 @@ import pytest
 from tests.cluster.lab import CORRAL
 
 from corral.hosts.base import Completed
-from corral.hosts.ssh import connect
+from corral.hosts.known_hosts import KnownHosts
+from corral.hosts.login import Login
 from corral.providers.local import LocalMachines
 from corral.providers.local.recipe import Init
 from corral.spec.model import LocalSpec
@@ -31,7 +32,7 @@ def on_box(
 
     def run(script: str) -> str:
         async def there() -> Completed:
-            host = await connect(box.machines()[0])
+            host = await Login(KnownHosts(Path(os.devnull))).connect(box.machines()[0])
             try:
                 return await host.run(f"cd /root && {script}", timeout_s=120)
             finally:

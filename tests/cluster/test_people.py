@@ -12,7 +12,8 @@ import pytest
 import yaml
 from tests.cluster.lab import Lab, eventually, make_lab
 
-from corral.hosts.ssh import ssh_command
+from corral.hosts.known_hosts import KnownHosts
+from corral.hosts.openssh import ssh_command
 
 NODES = ("node0", "node1")
 
@@ -55,7 +56,7 @@ def log_in(lab: Lab, key: Path, command: str, node: str = "node0") -> subprocess
     machine = next(machine for machine in lab.machines.machines() if machine.name == node)
     known = key.with_name("known_hosts")
     known.write_text(f"{machine.address} {machine.host_key}\n")
-    argv = ssh_command(machine, known, [command])
+    argv = ssh_command(machine, KnownHosts(known), [command])
     argv[argv.index("-i") + 1] = str(key)
     argv[argv.index(f"root@{machine.address}")] = f"alice@{machine.address}"
     argv[argv.index("-p") : argv.index("-p")] = ["-o", "BatchMode=yes"]

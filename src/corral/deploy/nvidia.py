@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 SCRIPT = r"""
 pci=0
-for dir in /sys/bus/pci/devices/*/; do
-  [ "$(cat "$dir/vendor" 2>/dev/null)" = 0x10de ] || continue
-  case $(cat "$dir/class") in 0x0300*|0x0302*) pci=$((pci + 1));; esac
+for vendor in $(grep -lx 0x10de /sys/bus/pci/devices/*/vendor 2>/dev/null); do
+  case $(cat "${vendor%vendor}class") in 0x0300*|0x0302*) pci=$((pci + 1));; esac
 done
 echo "nvidia_pci=$pci"
 echo "nvidia_driver=$(cat /sys/module/nvidia/version 2>/dev/null)"

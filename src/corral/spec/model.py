@@ -19,6 +19,7 @@ from corral.spec.values import (
     Flag,
     GpuType,
     HostName,
+    JumpHosts,
     LinkRate,
     MachineNames,
     MemoryBytes,
@@ -62,9 +63,10 @@ class _Model(BaseModel):
 class SshSpec(_Model):
     """How every machine is reached unless it says otherwise."""
 
-    user: UserName = "root"
-    port: Whole = Field(default=22, ge=1, le=65535)
+    user: UserName | None = None
+    port: Whole | None = Field(default=None, ge=1, le=65535)
     key: Path | None = None
+    jump: JumpHosts | None = None
 
 
 class GpusSpec(_Model):
@@ -84,6 +86,7 @@ class MachineSpec(_Model):
     user: UserName | None = None
     port: Whole | None = Field(default=None, ge=1, le=65535)
     key: Path | None = None
+    jump: JumpHosts | None = None
     host_key: str | None = None
     cpus: Whole | None = Field(default=None, ge=1)
     memory: MemoryBytes | None = None

@@ -17,7 +17,7 @@ from corral.spec.suggest import did_you_mean, some
 Broken = tuple[Where, str]
 
 MOST_LOCAL_MACHINES = 200
-_OWN_CONNECTION = ("address", "port", "user", "key", "host_key")
+_OWN_CONNECTION = ("address", "port", "user", "key", "jump", "host_key")
 
 
 def broken_rules(spec: ClusterSpec) -> list[Broken]:
@@ -64,7 +64,7 @@ def _connections(spec: ClusterSpec) -> Iterator[Broken]:
             elif len(spec.machines) > 1:
                 yield ("machines", name), f"{name} needs an address at which the other machines reach it"
             continue
-        end = (machine.address.lower(), machine.port or spec.ssh.port)
+        end = (machine.address.lower(), machine.port or spec.ssh.port or 22)
         other = taken.setdefault(end, name)
         if other != name:
             message = f"{name} has the same address and port as {other}: {machine.address} port {end[1]}"

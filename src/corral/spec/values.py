@@ -40,6 +40,14 @@ Address = Annotated[
         description="an IP address or a host name; user and port have their own keys",
     ),
 ]
+JumpHosts = Annotated[
+    str,
+    Field(
+        pattern=r"^([^@,\s]+@)?[A-Za-z0-9\[][A-Za-z0-9.:%_\]-]*(,([^@,\s]+@)?[A-Za-z0-9\[][A-Za-z0-9.:%_\]-]*)*$",
+        title="jump host",
+        description="host, user@host or user@host:port, several with commas between them, or none",
+    ),
+]
 SlurmName = Annotated[
     str,
     Field(

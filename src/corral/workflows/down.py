@@ -16,6 +16,7 @@ from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
@@ -40,7 +41,9 @@ class DownReport:
         return asdict(self)
 
 
-async def down_cluster(spec: ClusterSpec, emit: Emit, *, purge: bool = False) -> DownReport:
+async def down_cluster(
+    spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY, *, purge: bool = False
+) -> DownReport:
     """End the cluster; safe to repeat, and safe after an interrupted `up`. `purge` also removes what Corral brought."""
     state = ClusterState(spec.name)
     with hold_here(state.folder):
@@ -48,7 +51,7 @@ async def down_cluster(spec: ClusterSpec, emit: Emit, *, purge: bool = False) ->
             await local_machines(spec).down()
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
-        async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
+        async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
             graph = graph_of(await find_out(session, emit))
             if purge:
                 await session.head.run(CANCEL_JOBS, timeout_s=60)

@@ -11,7 +11,7 @@ from corral.spec import values
 from corral.spec.load import load_cluster, parse_cluster
 from corral.spec.model import ClusterSpec, LocalSpec, MachineSpec
 
-MACHINE_KEYS = "address, connection, roles, user, port, key, host_key, cpus, memory, gpus, features"
+MACHINE_KEYS = "address, connection, roles, user, port, key, jump, host_key, cpus, memory, gpus, features"
 MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 START = "name: lab\nlocal:\nmachines: {node0: , node1: }\n"
 
