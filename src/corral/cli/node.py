@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.operator import operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.cli.up import show_report
@@ -38,7 +39,7 @@ def add(
     options = {"address": address, "user": user, "port": port, "key": str(key) if key else None}
     keys = {option: value for option, value in options.items() if value is not None}
     with watching("adding", instead=SilentWatch() if as_json else None) as watch:
-        report = run(add_node(find_cluster_file(cluster), name, keys, watch.emit, watch.say))
+        report = run(add_node(find_cluster_file(cluster), name, keys, watch.emit, watch.say, operator(watch.paused)))
     _finish(report, as_json, began)
 
 
@@ -54,7 +55,9 @@ def remove(
     """Drain a machine, wait for its jobs, stop its daemons and take it out of file and Slurm; its data stays."""
     began = time.monotonic()
     with watching("removing", instead=SilentWatch() if as_json else None) as watch:
-        report = run(remove_node(find_cluster_file(cluster), name, now=now, emit=watch.emit, progress=watch.say))
+        person = operator(watch.paused)
+        file = find_cluster_file(cluster)
+        report = run(remove_node(file, name, now=now, emit=watch.emit, progress=watch.say, operator=person))
     if not as_json:
         for job, what in report.jobs.items():
             console.print(f"  job {job}: {what}")
@@ -73,7 +76,7 @@ def drain(
     as_json: JsonOption = False,
 ) -> None:
     """Let nothing new start on a node; what runs there goes on."""
-    report = run(drain_node(find_cluster(cluster), name, reason, SilentWatch().emit))
+    report = run(drain_node(find_cluster(cluster), name, reason, SilentWatch().emit, operator()))
     if as_json:
         print_json(report.to_json())
         return
@@ -85,7 +88,7 @@ def drain(
 @app.command()
 def resume(name: NameArgument, cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     """Put a node back into service, whoever took it out."""
-    report = run(resume_node(find_cluster(cluster), name, SilentWatch().emit))
+    report = run(resume_node(find_cluster(cluster), name, SilentWatch().emit, operator()))
     if as_json:
         print_json(report.to_json())
     elif report.in_service:

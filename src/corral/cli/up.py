@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.findings import show_findings
+from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import JsonWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, run
 from corral.errors import InputError
@@ -31,6 +33,10 @@ def up(
     gpus: Annotated[int, typer.Option(help="With --local: simulated GPUs per machine.")] = 1,
     gpu_type: Annotated[str, typer.Option(help="With --local: the simulated GPUs' type.")] = "rtx5090",
     link: Annotated[str | None, typer.Option(help="With --local: each machine's link, such as 2.5gbit.")] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Bring Slurm to the version that the distribution offers.")
+    ] = False,
+    accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the cluster what its file says. Safe to repeat, safe to interrupt."""
@@ -42,7 +48,8 @@ def up(
     else:
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
     with watching("bringing up", instead=JsonWatch() if as_json else None) as watch:
-        report = run(up_cluster(spec, watch.emit, watch.say, keep_file=local is not None))
+        person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
+        report = run(up_cluster(spec, watch.emit, watch.say, person, keep_file=local is not None, upgrade=upgrade))
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))
     else:
@@ -58,6 +65,7 @@ def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
             console.print(f"  [red]✗[/] {outcome.host}  {outcome.step}: {escape(outcome.text)}", soft_wrap=True)
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  {escape(why)}", soft_wrap=True)
+    show_findings(report.findings)
     for notice in report.notices:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
     machines = f"{len(spec.machines)} machine{'s' if len(spec.machines) > 1 else ''}"

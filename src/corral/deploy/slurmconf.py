@@ -16,7 +16,9 @@ _SCHEDULER = (
 
 def slurm_conf(cluster: Cluster) -> bytes:
     """The whole slurm.conf; the cluster file's own lines win over ours."""
-    settings = _settings(cluster) | {key: str(value) for key, value in cluster.spec.slurm.conf.items()}
+    settings = (
+        _settings(cluster) | _listening(cluster) | {key: str(value) for key, value in cluster.spec.slurm.conf.items()}
+    )
     return render(
         "etc/slurm/slurm.conf",
         settings=settings,
@@ -91,6 +93,11 @@ def _settings(cluster: Cluster) -> dict[str, str]:
         "AccountingStorageTRES": "gres/gpu",
         "AccountingStorageEnforce": "associations,limits,qos",
     }
+
+
+def _listening(cluster: Cluster) -> dict[str, str]:
+    """Every daemon listens on what its machine's name resolves to: by our /etc/hosts, the cluster's address."""
+    return {"CommunicationParameters": "NoCtldInAddrAny,NoInAddrAny"} if cluster.names_resolve else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks import preflight
+from corral.checks.evidence import Evidence
 from corral.checks.finding import Finding
 from corral.checks.nodes import node_findings
 from corral.deploy.cluster import Cluster
@@ -15,7 +17,8 @@ from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines
-from corral.workflows.session import Session, find_out, open_session
+from corral.workflows.operator import NOBODY, Operator
+from corral.workflows.session import Session, joined, look, open_session
 from corral.workflows.state import ClusterState
 
 Check = Callable[[Cluster, Mapping[str, Host], Mapping[str, str]], Awaitable[list[Finding]]]
@@ -45,7 +48,8 @@ class DoctorReport:
 
     @property
     def ok(self) -> bool:
-        return not self.findings
+        """Warnings are worth reading, and nothing more."""
+        return all(finding.severity != "error" for finding in self.findings)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -56,19 +60,19 @@ class DoctorReport:
         }
 
 
-async def examine(spec: ClusterSpec, emit: Emit, only: Sequence[str] = ()) -> DoctorReport:
+async def examine(spec: ClusterSpec, emit: Emit, only: Sequence[str] = (), operator: Operator = NOBODY) -> DoctorReport:
     """Look at the whole cluster, or at some of its machines; nothing is changed."""
     _check_names(spec, only)
-    async with open_session(spec, current_machines(spec), emit) as session:
+    async with open_session(spec, current_machines(spec), emit, operator) as session:
         return DoctorReport(spec.name, tuple(await _look(session, emit, only)))
 
 
-async def mend(spec: ClusterSpec, emit: Emit, only: Sequence[str] = ()) -> DoctorReport:
+async def mend(spec: ClusterSpec, emit: Emit, only: Sequence[str] = (), operator: Operator = NOBODY) -> DoctorReport:
     """Look, mend what can be mended without risk to running jobs, and look again until nothing more can."""
     _check_names(spec, only)
     state = ClusterState(spec.name)
     with hold_here(state.folder):
-        async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
+        async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
             mended: list[Mended] = []
             findings = await _look(session, emit, only)
             for _ in range(_ROUNDS):
@@ -89,9 +93,18 @@ def _check_names(spec: ClusterSpec, only: Sequence[str]) -> None:
 
 
 async def _look(session: Session, emit: Emit, only: Sequence[str]) -> list[Finding]:
-    cluster = await find_out(session, emit)
-    found = await asyncio.gather(*(check(cluster, session.hosts, session.missing) for check in CHECKS))
-    return [finding for some in found for finding in some if not only or finding.where in only]
+    looked = await look(session, emit)
+    evidence = Evidence(session.spec, looked.facts, looked.surveys)
+    head = looked.surveys.get(session.spec.head)
+    if head is None or not any(conf.is_ours for conf in head.slurm_confs):
+        # Nothing to ask the controller of, because it is out of reach or was never set up.
+        findings = [*preflight.out_of_reach(session.missing), *preflight.preflight(evidence, preflight.ALL)]
+    else:
+        cluster = await joined(session, looked)
+        found = await asyncio.gather(*(check(cluster, session.hosts, session.missing) for check in CHECKS))
+        findings = [finding for some in found for finding in some]
+        findings += preflight.preflight(evidence, preflight.BESIDE_SLURM)
+    return [finding for finding in findings if not only or finding.where in only]
 
 
 async def _mend_all(session: Session, findings: Sequence[Finding], emit: Emit) -> list[Mended]:

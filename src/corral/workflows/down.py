@@ -1,24 +1,29 @@
-"""`down`: the end of a cluster. Local machines vanish; real ones keep their data."""
+"""`down`: the end of a cluster. Local machines vanish; real ones keep their data, unless they are purged."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from corral.deploy.events import Emit, Event
+from corral.deploy.plan import Graph
+from corral.deploy.purge import CANCEL_JOBS, purge_script
 from corral.deploy.resources.service import Service
 from corral.errors import HostError
 from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
 # Nodes first, so that the controller does not see them die.
 _ORDER = ("slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
+_DATA = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge", "packages and accounts")
+_PURGE_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,48 +34,78 @@ class DownReport:
     stopped: tuple[str, ...]
     kept: tuple[str, ...]
     missing: dict[str, str]
+    purged: tuple[str, ...] = ()
+    """Machines from which everything that Corral brought was removed."""
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "cluster": self.cluster,
-            "stopped": list(self.stopped),
-            "kept": list(self.kept),
-            "missing": self.missing,
-        }
+        return asdict(self)
 
 
-async def down_cluster(spec: ClusterSpec, emit: Emit) -> DownReport:
-    """End the cluster; safe to repeat, and safe after an interrupted `up`."""
+async def down_cluster(
+    spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY, *, purge: bool = False
+) -> DownReport:
+    """End the cluster; safe to repeat, and safe after an interrupted `up`. `purge` also removes what Corral brought."""
     state = ClusterState(spec.name)
     with hold_here(state.folder):
         if spec.local is not None:
             await local_machines(spec).down()
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
-        async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
-            stopped = await stop_daemons(session, tuple(session.hosts), emit)
-            kept = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge")
-            return DownReport(spec.name, tuple(stopped), kept, session.missing)
+        async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
+            graph = graph_of(await find_out(session, emit))
+            if purge:
+                await session.head.run(CANCEL_JOBS, timeout_s=60)
+            stopped, running = await stop_daemons(session, graph, tuple(session.hosts), emit)
+            if not purge:
+                return DownReport(spec.name, tuple(stopped), (*_DATA, *running), session.missing)
+            kept = await _purge_all(session, graph, emit)
+            # With a machine out of reach the cluster is not gone, and the keys still open what is left of it.
+            if not session.missing:
+                shutil.rmtree(state.folder)
+            return DownReport(spec.name, tuple(stopped), tuple(kept), session.missing, tuple(session.hosts))
 
 
-async def stop_daemons(session: Session, names: Collection[str], emit: Emit) -> list[str]:
-    """Stop and disable the cluster's daemons on these machines, as `machine: daemon`; files and data stay."""
-    graph = graph_of(await find_out(session, emit))
+async def stop_daemons(
+    session: Session, graph: Graph, names: Collection[str], emit: Emit
+) -> tuple[list[str], list[str]]:
+    """Stop and disable the daemons of these machines, each as `machine: daemon`; files and data stay.
+
+    Returns those stopped, and those left running because others need them.
+    """
     services: dict[str, dict[str, Service]] = {name: {} for name in names}
-    for (host, _), step in graph.steps.items():
-        if isinstance(step, Service) and host in services:
-            services[host][step.name] = step
-    stopped = []
+    for (name, _), step in graph.steps.items():
+        if isinstance(step, Service) and name in services:
+            services[name][step.name] = step
+    stopped: list[str] = []
+    running: list[str] = []
     for unit in _ORDER:
-        running = [(session.hosts[host], own[unit]) for host, own in services.items() if unit in own]
-        await asyncio.gather(*(_stop(host, service, emit) for host, service in running))
-        stopped += [f"{host.name}: {unit}" for host, _ in running]
-    return stopped
+        affected = [(session.hosts[name], own[unit]) for name, own in services.items() if unit in own]
+        answers = await asyncio.gather(*(_stop(host, service, emit) for host, service in affected))
+        for (host, _), was_stopped in zip(affected, answers, strict=True):
+            (stopped if was_stopped else running).append(f"{host.name}: {unit}")
+    return stopped, [f"{daemon}, which others use too" for daemon in running]
 
 
-async def _stop(host: Host, service: Service, emit: Emit) -> None:
+async def _stop(host: Host, service: Service, emit: Emit) -> bool:
     emit(Event("started", host.name, service.name, f"stop {service.name}"))
     done = await host.run(service.stop())
     if not done.ok:
         raise HostError(host.name, f"{service.name} could not be stopped: {done.last_words()}")
     emit(Event("changed", host.name, service.name))
+    return done.stdout.strip() != "shared"
+
+
+async def _purge_all(session: Session, graph: Graph, emit: Emit) -> list[str]:
+    """Remove what Corral brought from every machine at once; returns what stays."""
+
+    async def purge(host: Host) -> list[str]:
+        emit(Event("started", host.name, "purge", "remove what Corral brought"))
+        steps = [step for (name, _), step in graph.steps.items() if name == host.name]
+        done = await host.run(purge_script(steps, session.spec.users), timeout_s=_PURGE_TIMEOUT_S)
+        if not done.ok:
+            raise HostError(host.name, f"not everything could be removed: {done.last_words()}")
+        emit(Event("changed", host.name, "purge"))
+        return [f"{host.name}: {line}" for line in done.stdout.splitlines()]
+
+    answers = await asyncio.gather(*(purge(host) for host in session.hosts.values()))
+    return [line for lines in answers for line in lines]

@@ -15,6 +15,7 @@ from corral.hosts.base import Host
 from corral.slurm.text import NodeDetails, QueuedJob, jobs_on_script, parse_node_details, parse_queue
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import open_session
 
 Progress = Callable[[str], None]
@@ -40,20 +41,20 @@ class NodeReport:
         return asdict(self)
 
 
-async def drain_node(spec: ClusterSpec, name: str, reason: str, emit: Emit) -> NodeReport:
+async def drain_node(spec: ClusterSpec, name: str, reason: str, emit: Emit, operator: Operator = NOBODY) -> NodeReport:
     """Let nothing new start on the node; what runs there goes on."""
     check_compute(spec, name)
     head = next(machine for machine in current_machines(spec) if machine.name == spec.head)
-    async with open_session(spec, [head], emit) as session:
+    async with open_session(spec, [head], emit, operator) as session:
         await drain(session.head, name, reason)
         return await look_at(session.head, name)
 
 
-async def resume_node(spec: ClusterSpec, name: str, emit: Emit) -> NodeReport:
+async def resume_node(spec: ClusterSpec, name: str, emit: Emit, operator: Operator = NOBODY) -> NodeReport:
     """Put the node back into service, whoever took it out."""
     check_compute(spec, name)
     head = next(machine for machine in current_machines(spec) if machine.name == spec.head)
-    async with open_session(spec, [head], emit) as session:
+    async with open_session(spec, [head], emit, operator) as session:
         before = await details_of(session.head, name)
         if before is not None and before.out_of_service and before.reason is not None:
             await _tell(session.head, name, "state=resume")

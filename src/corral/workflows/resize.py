@@ -14,7 +14,8 @@ from corral.spec.model import ClusterSpec
 from corral.workflows.down import stop_daemons
 from corral.workflows.machines import current_machines
 from corral.workflows.nodes import Progress, details_of, drain, jobs_on, send_away, wait_until_free
-from corral.workflows.session import open_session
+from corral.workflows.operator import NOBODY, Operator
+from corral.workflows.session import find_out, graph_of, open_session
 from corral.workflows.state import replace_text
 from corral.workflows.up import UpReport, up_cluster
 
@@ -41,7 +42,12 @@ class ResizeReport:
 
 
 async def add_node(
-    file: Path, name: str, keys: Mapping[str, str | int], emit: Emit, progress: Progress
+    file: Path,
+    name: str,
+    keys: Mapping[str, str | int],
+    emit: Emit,
+    progress: Progress,
+    operator: Operator = NOBODY,
 ) -> ResizeReport:
     """Write the machine into the file, once it is known to answer, and bring it up."""
     text = read_text(file)
@@ -53,19 +59,21 @@ async def add_node(
     new = with_machine(text, str(file), name, keys)
     spec = parse_cluster(new, str(file))
     if spec.local is None:
-        await _check_reachable(spec, name, emit)
+        await _check_reachable(spec, name, emit, operator)
     replace_text(file, new)
-    return ResizeReport(spec, await up_cluster(spec, emit, progress), {})
+    return ResizeReport(spec, await up_cluster(spec, emit, progress, operator), {})
 
 
-async def _check_reachable(spec: ClusterSpec, name: str, emit: Emit) -> None:
+async def _check_reachable(spec: ClusterSpec, name: str, emit: Emit, operator: Operator) -> None:
     machines = [machine for machine in current_machines(spec) if machine.name == name]
-    async with open_session(spec, machines, emit) as session:
+    async with open_session(spec, machines, emit, operator) as session:
         if name in session.missing:
             raise Unreachable(name, f"{session.missing[name]}. Nothing was changed")
 
 
-async def remove_node(file: Path, name: str, *, now: bool, emit: Emit, progress: Progress) -> ResizeReport:
+async def remove_node(
+    file: Path, name: str, *, now: bool, emit: Emit, progress: Progress, operator: Operator = NOBODY
+) -> ResizeReport:
     """Drain the node, let its jobs end or send them away, stop its daemons, and take it out of file and Slurm.
 
     It may be interrupted anywhere: until the file is written the same command continues, afterwards `up` does.
@@ -75,7 +83,7 @@ async def remove_node(file: Path, name: str, *, now: bool, emit: Emit, progress:
     _check_removable(spec, name)
     new = without_machine(text, str(file), name)
     jobs: dict[str, str] = {}
-    async with open_session(spec, current_machines(spec), emit) as session:
+    async with open_session(spec, current_machines(spec), emit, operator) as session:
         if await details_of(session.head, name) is not None:
             await drain(session.head, name, "corral: being removed")
             if now:
@@ -83,11 +91,12 @@ async def remove_node(file: Path, name: str, *, now: bool, emit: Emit, progress:
             await wait_until_free(session.head, name, progress)
         stopped: list[str] = []
         if name in session.hosts and spec.local is None:
-            stopped = await stop_daemons(session, [name], emit)
+            graph = graph_of(await find_out(session, emit))
+            stopped, _ = await stop_daemons(session, graph, [name], emit)
         left = session.missing.get(name, "")
     replace_text(file, new)
     rest = parse_cluster(new, str(file))
-    return ResizeReport(rest, await up_cluster(rest, emit, progress), jobs, tuple(stopped), left)
+    return ResizeReport(rest, await up_cluster(rest, emit, progress, operator), jobs, tuple(stopped), left)
 
 
 def _check_removable(spec: ClusterSpec, name: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corral.errors import InputError
+from corral.hosts.known_hosts import KnownHosts
 from corral.spec.load import load_cluster
 from corral.spec.model import ClusterSpec
 
@@ -47,6 +48,11 @@ class ClusterState:
     @property
     def local_folder(self) -> Path:
         return self.folder / "local"
+
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The pinned host keys of the cluster's machines."""
+        return KnownHosts(self.folder / "known_hosts")
 
     def make(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -26,6 +26,7 @@ from corral.slurm.text import (
 )
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, open_session
 
 _HEAD_DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
@@ -40,7 +41,7 @@ _LISTINGS = (
 _MACHINE_SCRIPT = """
 for unit in {units}; do
   if [ -d /run/systemd/system ]; then state=$(systemctl is-active $unit)
-  else state=$(supervisorctl status $unit | awk '{{print tolower($2)}}' | sed 's/running/active/'); fi
+  elif supervisorctl status $unit >/dev/null 2>&1; then state=active; else state=stopped; fi
   echo "$unit $state"
 done
 [ -r /etc/corral/simulated-gpus ] && echo "simulated yes"
@@ -76,9 +77,9 @@ class ClusterStatus:
         return {**asdict(self), "ok": not self.problems}
 
 
-async def cluster_status(spec: ClusterSpec) -> ClusterStatus:
+async def cluster_status(spec: ClusterSpec, operator: Operator = NOBODY) -> ClusterStatus:
     """Ask every machine and the controller at once."""
-    async with open_session(spec, current_machines(spec), _quiet) as session:
+    async with open_session(spec, current_machines(spec), _quiet, operator) as session:
         answers, machines = await asyncio.gather(
             _controller(session), asyncio.gather(*(_machine(session, name) for name in spec.machines))
         )

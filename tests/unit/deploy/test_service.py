@@ -16,7 +16,7 @@ def service(manager: ServiceManager = "systemd") -> Service:
     ("flaws", "summary"),
     [
         ("stopped\ndisabled\nstale\n", "start slurmd: it is not running"),
-        ("stale\n", "restart slurmd: its configuration changed"),
+        ("stale\n", "restart slurmd: its configuration or program changed"),
         ("silent\n", "restart slurmd: it does not answer"),
         ("disabled\n", "enable slurmd"),
     ],

@@ -14,6 +14,8 @@ from corral.deploy.templates import render
 # What a daemon has loaded is written down by whoever starts it (see the unit templates), so a restart by
 # hand, by a crash or by a reboot is seen as well as ours, and an interrupted deployment heals.
 _LOADED_DIR = "/run/corral"
+# systemd gives up on a start after 90 s and then says why; the machine may be slow to say it.
+_START_S = 120
 
 _UNIT_FILES: dict[ServiceManager, str] = {
     "systemd": "/etc/systemd/system/{unit}.service.d/corral.conf",
@@ -31,7 +33,7 @@ _MANAGERS: dict[ServiceManager, dict[str, str]] = {
         ),
         "enable": "systemctl daemon-reload && systemctl -q enable {unit}",
         "evidence": "journalctl -q -u {unit} -n 12 -o cat --no-pager",
-        "stop": "systemctl -q disable --now {unit}",
+        "stop": "systemctl -q cat {unit} >/dev/null 2>&1 || exit 0; systemctl -q disable --now {unit}",
     },
     "supervisord": {
         "enabled": "[ -f /etc/supervisor/conf.d/{unit}.conf ]",
@@ -39,7 +41,8 @@ _MANAGERS: dict[ServiceManager, dict[str, str]] = {
         "restart": "supervisorctl reread && supervisorctl update {unit} && supervisorctl restart {unit}",
         "enable": "supervisorctl reread && supervisorctl update {unit}",
         "evidence": "supervisorctl tail -2000 {unit}",
-        "stop": "supervisorctl stop {unit}; rm -f /etc/supervisor/conf.d/{unit}.conf; supervisorctl update {unit}",
+        "stop": "supervisorctl pid >/dev/null 2>&1 || exit 0; supervisorctl stop {unit}; "
+        "rm -f /etc/supervisor/conf.d/{unit}.conf; supervisorctl update {unit}",
     },
 }
 
@@ -51,7 +54,7 @@ class Service:
     name: str
     manager: ServiceManager
     reads: tuple[str, ...]
-    """Files that it loads when it starts; when one changes, it must start again."""
+    """Files that it loads when it starts, such as its program; when one changes, it must start again."""
     ready: str
     """A test that is true when the daemon answers, not merely runs."""
     after: tuple[str, ...] = ()
@@ -60,6 +63,8 @@ class Service:
     complaint: str = "true"
     """A script that prints why it is not ready, when its own log does not tell."""
     ready_within_s: int = 30
+    shared: str = "false"
+    """A test that is true when others need the daemon too: it then runs on when the cluster goes down."""
 
     def _do(self, what: str) -> str:
         return _MANAGERS[self.manager][what].format(unit=self.name)
@@ -87,8 +92,8 @@ class Service:
         if "stopped" in flaws:
             verb, why = "start", "it is not running"
         elif "stale" in flaws:
-            why = "its configuration changed"
-        return Change(f"{verb} {self.name}: {why}", self._restart_and_wait(), timeout_s=self.ready_within_s + 60)
+            why = "its configuration or program changed"
+        return Change(f"{verb} {self.name}: {why}", self._restart_and_wait(), timeout_s=self.ready_within_s + _START_S)
 
     def _restart_and_wait(self) -> str:
         return f"""
@@ -100,6 +105,7 @@ until {{ {self.ready}; }} >/dev/null 2>&1; do
   tries=$((tries + 1))
   if [ $tries -gt {self.ready_within_s * 10} ]; then
     echo "{self.name} does not answer after {self.ready_within_s} s:"; {self._do("evidence")}; {self.complaint}
+    {{ {self.ready}; }} 2>&1
     exit 1
   fi
   sleep 0.1
@@ -107,8 +113,8 @@ done
 """
 
     def stop(self) -> str:
-        """The script that ends the service for good; its files and data stay."""
-        return self._do("stop")
+        """The script that ends the service for good; its files and data stay. It says so if it does not."""
+        return f"if {self.shared}; then echo shared; exit 0; fi\n{self._do('stop')}"
 
 
 def daemon(
@@ -123,6 +129,7 @@ def daemon(
     current: str = "true",
     complaint: str = "true",
     absent: tuple[str, ...] = (),
+    shared: str = "false",
     **values: object,
 ) -> list[Step]:
     """The two steps of a daemon: its files, its unit among them, and the running service.
@@ -146,5 +153,6 @@ def daemon(
             after=(f"{unit} files", *starts_after),
             current=current,
             complaint=complaint,
+            shared=shared,
         ),
     ]

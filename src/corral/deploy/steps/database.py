@@ -9,6 +9,12 @@ from corral.deploy.resources.service import daemon
 from corral.deploy.step import Step
 from corral.deploy.templates import render
 
+OTHER_DATABASES = (
+    "find /var/lib/mysql -mindepth 1 -maxdepth 1 -type d ! -name 'slurm_acct_db' ! -name mysql ! -name sys"
+    " ! -name performance_schema ! -name '#*' -printf '%f ' 2>/dev/null"
+)
+"""Prints the databases that are not ours: an owner who keeps others here must not lose them."""
+
 _CONF = "/etc/mysql/mariadb.conf.d/99-corral.cnf"
 # A TLS handshake over a unix socket protects nothing and triples the time of a query.
 _LOOK = """
@@ -37,6 +43,7 @@ def steps(_cluster: Cluster, node: Node) -> list[Step]:
             "mariadb",
             files=[File(_CONF, render(_CONF, buffer_pool_mib=buffer_pool_mib))],
             ready="mariadb --skip-ssl -e 'select 1'",
+            shared=f'[ -n "$({OTHER_DATABASES})" ]',
             after=("packages",),
         ),
         Script(

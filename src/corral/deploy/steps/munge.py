@@ -17,5 +17,5 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         "munge",
         files=[key],
         ready="munge -n | unmunge",
-        after=("service accounts",),
+        after=("packages",),
     )

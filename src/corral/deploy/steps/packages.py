@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from corral.deploy.cluster import Cluster, Node
+from corral.deploy.resources import apt
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
+from corral.deploy.storage import storage_of
 
 _EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
 _HEAD = (
+    "curl",
     "mariadb-server",
     "slurmctld",
     "slurmdbd",
@@ -16,21 +19,8 @@ _HEAD = (
     "slurm-wlm-mysql-plugin",
 )
 
-# Packages start their daemons when installed; without configuration slurmd blocks there for 90 s.
-_INSTALL = """
-export DEBIAN_FRONTEND=noninteractive
-policy=/usr/sbin/policy-rc.d
-if [ ! -e $policy ]; then
-  printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy
-  trap 'rm -f $policy' EXIT
-fi
-# An interrupted run's own apt-get may still be at work.
-wait='-o DPkg::Lock::Timeout=300'
-apt-get -qq $wait update && apt-get -y -qq $wait --no-install-recommends install {names}
-"""
 
-
-def needed(node: Node) -> tuple[str, ...]:
+def needed(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Package names, the same in every supported distribution."""
     names = list(_EVERYWHERE)
     if "head" in node.roles:
@@ -39,20 +29,28 @@ def needed(node: Node) -> tuple[str, ...]:
         names.append("slurmd")
     if node.facts.service_manager == "supervisord":
         names.append("supervisor")
+    storage = storage_of(cluster, node)
+    if storage is not None and storage.is_server:
+        names.append("nfs-kernel-server")
+    elif storage is not None and storage.source:
+        names.append("nfs-common")
     return tuple(names)
 
 
-def steps(_cluster: Cluster, node: Node) -> list[Step]:
-    names = " ".join(needed(node))
+def steps(cluster: Cluster, node: Node) -> list[Step]:
+    names = " ".join(needed(cluster, node))
     return [
         Script(
             "packages",
             look=(
                 f"have=$(dpkg-query -W -f '${{Package}}=${{db:Status-Status}} ' {names} 2>/dev/null)\n"
                 f'for name in {names}; do case " $have" in *" $name=installed "*) ;; *) echo $name;; esac; done'
+                f"{apt.LEFTOVERS}"
             ),
-            act=_INSTALL.format(names=names),
+            act=apt.install(names),
             doing="install the distribution's packages",
+            # Packages take over accounts that exist: with ours there first, nothing has to be renumbered.
+            after=("service accounts",),
             timeout_s=900,
         )
     ]

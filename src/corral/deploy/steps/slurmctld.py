@@ -28,7 +28,10 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             File("/etc/slurm/gres.conf", gres_conf(cluster)),
             File("/etc/slurm/cgroup.conf", cgroup_conf(cluster)),
         ],
-        reads=("/etc/slurm/jwt_hs256.key",),
+        reads=(
+            "/usr/sbin/slurmctld",
+            "/etc/slurm/jwt_hs256.key",
+        ),
         ready=_READY,
         after=("packages",),
         starts_after=("slurmdbd", "slurm cluster", "munge", "hosts file", "hostname"),

@@ -19,10 +19,16 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
         node,
         "slurmdbd",
         files=[
-            File(_CONF, render(_CONF, head=node.name), owner="slurm:slurm", mode=0o600),
+            File(
+                _CONF,
+                render(_CONF, head=node.name, names_resolve=cluster.names_resolve),
+                owner="slurm:slurm",
+                mode=0o600,
+            ),
             File(JWT_KEY, cluster.secrets.jwt_key, owner="slurm:slurm", mode=0o600, secret=True),
         ],
+        reads=("/usr/sbin/slurmdbd",),
         ready="sacctmgr -n list cluster",
-        after=("service accounts",),
+        after=("packages",),
         starts_after=("munge", "accounting database", "hosts file", "slurmctld files"),
     )

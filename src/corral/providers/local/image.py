@@ -12,8 +12,7 @@ from pathlib import Path
 
 from corral.errors import ProviderError
 from corral.hosts.local import run
-from corral.providers.local.recipe import Init, Recipe
-from corral.spec.model import Release
+from corral.providers.local.recipe import Recipe
 
 OnProgress = Callable[[str], None]
 
@@ -26,9 +25,8 @@ _CONTAINED = (
 )
 
 
-async def ensure_image(release: Release, cache: Path, on_progress: OnProgress, *, init: Init = "systemd") -> Path:
+async def ensure_image(recipe: Recipe, cache: Path, on_progress: OnProgress) -> Path:
     """Return the image's root directory, building it if this recipe was never built here."""
-    recipe = Recipe(release, init)
     image = cache / "images" / recipe.name
     if image.is_dir():
         return image

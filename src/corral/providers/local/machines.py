@@ -16,7 +16,7 @@ from corral.providers.local.control import Converge, Fault, GuestStatus, Plan, S
 from corral.providers.local.image import OnProgress, ensure_image
 from corral.providers.local.launch import ensure_supervisor
 from corral.providers.local.python_view import this_python
-from corral.providers.local.recipe import Init
+from corral.providers.local.recipe import Contents, Init, Recipe
 from corral.providers.local.requirements import check_packages, check_root
 from corral.providers.local.store import Store
 from corral.spec.model import LocalSpec
@@ -29,15 +29,25 @@ _POLL_S = 0.05
 class LocalMachines:
     """The machines of one local cluster. Its state is in `directory` and the kernel, never in here.
 
-    `init="none"` makes machines like rented pods: sshd runs on them and no systemd.
+    `init="none"` makes machines like rented pods: sshd runs on them and no systemd. `contents="bare"` makes
+    machines as an owner has them: a fresh Debian without any of Slurm's packages.
     """
 
-    def __init__(self, directory: Path, cache: Path, cluster: str, spec: LocalSpec, *, init: Init = "systemd") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        cache: Path,
+        cluster: str,
+        spec: LocalSpec,
+        *,
+        init: Init = "systemd",
+        contents: Contents = "slurm",
+    ) -> None:
         self._directory = directory.absolute()
         self._cache = cache.absolute()
         self._cluster = cluster
         self._spec = spec
-        self._init: Init = init
+        self._recipe = Recipe(spec.release, init, contents)
         self._store = Store(self._directory)
 
     async def up(self, names: Sequence[str], on_progress: OnProgress) -> list[Machine]:
@@ -53,7 +63,7 @@ class LocalMachines:
         plan = Plan(
             guests=await self._store.prepare(names),
             image=image,
-            init=self._init,
+            init=self._recipe.init,
             gpus=self._spec.gpus,
             gpu_type=self._spec.gpu_type,
             link=self._spec.link,
@@ -140,9 +150,9 @@ class LocalMachines:
         """The image of the machines that exist, or else the one of the current recipe."""
         plan = self._store.plan()
         if plan is None:
-            return await ensure_image(self._spec.release, self._cache, on_progress, init=self._init)
+            return await ensure_image(self._recipe, self._cache, on_progress)
         # A disk holds only what differs from its image, so it can never be put on another one.
-        same_kind = plan.image.name.partition("-")[0] == self._spec.release and plan.init == self._init
+        same_kind = plan.image.name.rpartition("-")[0] == self._recipe.name.rpartition("-")[0]
         if not same_kind or not plan.image.is_dir():
             raise InputError(
                 f"{self._cluster}: its machines were made from {plan.image.name}, which is "

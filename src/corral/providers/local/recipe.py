@@ -11,26 +11,26 @@ from corral.spec.model import Release
 Init = Literal["systemd", "none"]
 """`systemd` boots a whole system; `none` runs sshd alone, as in a rented pod."""
 
+Contents = Literal["slurm", "bare"]
+"""`slurm` has Slurm's packages already; `bare` is a fresh Debian with SSH and nothing else of ours."""
+
 DNS_SERVER = "10.0.2.3"
 """Where slirp4netns answers DNS for the guests."""
 
-_SYSTEM = (
-    "systemd systemd-sysv dbus libpam-systemd udev kmod openssh-server iproute2 iputils-ping sudo procps "
-    "curl ca-certificates logrotate"
-)
+_SYSTEM = "systemd systemd-sysv dbus libpam-systemd udev kmod openssh-server iproute2 iputils-ping sudo procps"
 _SLURM = (
-    "slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugins slurm-wlm-jwt-plugin "
-    "slurm-wlm-mysql-plugin munge mariadb-server"
+    "curl ca-certificates logrotate slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugins "
+    "slurm-wlm-jwt-plugin slurm-wlm-mysql-plugin munge mariadb-server"
 )
 # A Python built on this machine is seen by the guests and links to these, though they have no Python.
 _LIBRARIES = "libffi8 libsqlite3-0 libbz2-1.0 liblzma5 libreadline8 libstdc++6 zlib1g"
 
 # Packages enable every daemon on every machine and make keys that all copies of the image would share:
 # what a machine runs and trusts is for the deployment to decide.
+_DISABLE = "systemctl disable slurmctld slurmd slurmdbd slurmrestd munge mariadb\n"
 _SETUP = f"""
 chroot "$1" sh -eu <<'END_OF_SETUP'
-systemctl disable slurmctld slurmd slurmdbd slurmrestd munge mariadb
-systemctl enable systemd-networkd ssh
+{_DISABLE}systemctl enable systemd-networkd ssh
 # A test bed that works on its own in the background is neither fast nor repeatable.
 systemctl mask apt-daily.timer apt-daily-upgrade.timer fstrim.timer dpkg-db-backup.timer
 systemctl mask sshd-keygen.service systemd-networkd-wait-online.service getty@tty1.service
@@ -55,9 +55,12 @@ class Recipe:
 
     release: Release
     init: Init
+    contents: Contents = "slurm"
 
     @property
     def packages(self) -> tuple[str, ...]:
+        if self.contents == "bare":
+            return tuple(_SYSTEM.split())
         # Only pods get supervisor, and with it a Python: deploying must not need one anywhere else.
         return tuple(f"{_SYSTEM} {_SLURM} {_LIBRARIES}{' supervisor' if self.init == 'none' else ''}".split())
 
@@ -73,11 +76,12 @@ class Recipe:
 
     @property
     def setup(self) -> str:
-        return _SETUP
+        return _SETUP if self.contents == "slurm" else _SETUP.replace(_DISABLE, "")
 
     @property
     def name(self) -> str:
         """The image's folder: its release, and a hash of everything that goes into it."""
         ingredients = "\n".join((*self.packages, *self.apt_options, *self.dpkg_options, self.setup))
         digest = hashlib.sha256(ingredients.encode()).hexdigest()[:12]
-        return f"{self.release}{'-pod' if self.init == 'none' else ''}-{digest}"
+        kind = ("-bare" if self.contents == "bare" else "") + ("-pod" if self.init == "none" else "")
+        return f"{self.release}{kind}-{digest}"

@@ -22,3 +22,11 @@ def test_a_changed_recipe_is_another_image(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_expired_release_file_is_accepted_only_of_the_release_in_the_making() -> None:
     options = {release: Recipe(release, "systemd").apt_options for release in ("bookworm", "trixie", "forky")}
     assert [release for release, chosen in options.items() if "Valid-Until" in str(chosen)] == ["forky"]
+
+
+def test_a_bare_machine_has_ssh_and_nothing_of_slurm() -> None:
+    bare = Recipe("trixie", "systemd", "bare")
+    assert {"openssh-server", "sudo"} <= set(bare.packages)
+    assert not [name for name in bare.packages if "slurm" in name or "munge" in name or "mariadb" in name]
+    assert "slurmctld" not in bare.setup
+    assert bare.name.startswith("trixie-bare-")

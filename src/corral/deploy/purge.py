@@ -1,0 +1,81 @@
+"""The way back: a machine without anything that Corral brought, and with everything else."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from corral.deploy.resources.apt import INSTALLED
+from corral.deploy.resources.files import Files
+from corral.deploy.step import Step
+from corral.deploy.steps.database import OTHER_DATABASES
+
+CANCEL_JOBS = """
+scontrol ping 2>/dev/null | grep -q 'is UP' || exit 0
+squeue -ho %A | xargs -r scancel
+timeout 30 sh -c 'while squeue -h | grep -q .; do sleep 0.3; done'; true
+"""
+"""What runs would go on without anybody knowing of it."""
+
+# Every line that it prints is something that stays, in words for people.
+_PURGE = """
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+brought() {{ sed -n "s/^$1 //p" {installed} 2>/dev/null; }}
+present() {{ dpkg-query -W -f '${{db:Status-Status}}' "$1" 2>/dev/null | grep -qx installed; }}
+pkill -KILL -x slurmstepd
+
+others=$({other_databases})
+if present mariadb-server; then
+  if [ -n "$others" ] || ! brought package | grep -qx mariadb-server; then
+    mariadb -e 'select 1' >/dev/null 2>&1 || {{ service mariadb start >/dev/null 2>&1; sleep 1; stop=yes; }}
+    mariadb -e 'drop database if exists slurm_acct_db; drop user if exists slurm@localhost' >&2 || exit 1
+    [ -z "$stop" ] || service mariadb stop >/dev/null 2>&1
+    echo "MariaDB${{others:+ with the databases of others: $others}}"
+  fi
+fi
+
+rm -f {files}
+find /etc/systemd/system -maxdepth 1 -name '*.service.d' -empty -delete 2>/dev/null
+
+# dpkg refuses to take away what a package of somebody else needs; apt would take that package too.
+for pass in 1 2 3; do
+  names=$(for name in $(brought package); do
+    [ -n "$others" ] && case $name in *mariadb*|*mysql*|galera*) continue;; esac
+    present $name && echo $name
+  done)
+  [ -n "$names" ] && dpkg --purge $names >&2
+done
+for name in $names; do present $name && kept="$kept $name"; done
+[ -z "$kept" ] || echo "packages that others need:$kept"
+
+[ -n "$others" ] || present mariadb-server || rm -rf /var/lib/mysql
+present mysql-common || rm -rf /etc/mysql
+for folder in /etc/slurm /var/lib/slurm /var/log/slurm /etc/munge /var/lib/munge /var/log/munge; do
+  [ -d $folder ] || continue
+  # A package that was here before us keeps its empty folders.
+  if present munge || present slurm-client; then find $folder ! -type d -delete; else rm -rf $folder; fi
+done
+for name in $(brought account); do
+  present munge && [ $name = munge ] && continue
+  userdel $name 2>/dev/null; groupdel $name 2>/dev/null
+done
+
+hosts=$(sed '/^# corral: begin$/,/^# corral: end$/d' /etc/hosts) && printf '%s\\n' "$hosts" > /etc/hosts
+getent hosts "$(hostname)" >/dev/null || printf '127.0.1.1\\t%s\\n' "$(hostname)" >> /etc/hosts
+rm -rf /run/corral/*.loaded /var/backups/corral {installed}
+rmdir /etc/corral 2>/dev/null
+[ -d /run/systemd/system ] && systemctl daemon-reload && systemctl reset-failed
+echo "the hostname $(hostname)"
+"""
+
+
+def purge_script(steps: Iterable[Step], people: Iterable[str]) -> str:
+    """Remove what the steps wrote and what was installed for them; people's accounts and data stay."""
+    files = [file.path for step in steps if isinstance(step, Files) for file in step.files]
+    script = _PURGE.format(
+        installed=INSTALLED,
+        other_databases=OTHER_DATABASES,
+        files=" ".join(shlex.quote(path) for path in sorted(files)),
+    )
+    names = " ".join(people)
+    return script + (f"echo 'the accounts and homes of {names}'\n" if names else "")
