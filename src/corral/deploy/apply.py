@@ -99,7 +99,7 @@ class Deployment:
         script = f"(\n{change.script}\n) 2>&1 || {{ code=$?; printf '%s' {marker}; exit $code; }}\nprintf %s {marker}\n"
 
         def show(line: str) -> None:
-            if marker not in line:
+            if marker not in line and line.strip():
                 self._emit(Event("output", machine.name, step.name, line))
 
         done = await machine.run(
