@@ -67,7 +67,7 @@ def _wanted(cluster: Cluster, graph: Graph, name: str, files: Path) -> Vars:
     own = files / name
     services = [step for step in steps.values() if isinstance(step, Service)]
     return {
-        "packages": list(needed(node)),
+        "packages": list(needed(cluster, node)),
         "service_accounts": [
             {"name": account, "id": number}
             for account, number in SERVICE_IDS.items()

@@ -5,7 +5,9 @@
     │   └── SpecError           the cluster file is wrong: every mistake with its line and column
     ├── HostError               one machine did not do what was asked of it
     │   ├── Unreachable         no connection could be made
+    │   │   └── UnknownHostKey  (hosts/login.py) first contact: nobody has accepted the host key yet
     │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
+    ├── NotReady                machines are not fit for what was asked: one line per problem, nothing was changed
     ├── DeployError             a deployment ended with steps undone
     ├── RefusedError            what was asked for would do harm: nothing was changed
     ├── LockedError             another `corral up` or `down` is at work on this cluster
@@ -25,6 +27,11 @@ class CorralError(Exception):
     """The root: catch it to catch everything that Corral raises on purpose."""
 
     exit_code = 1
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What to show: one message, or one per problem."""
+        return (str(self),)
 
 
 class InputError(CorralError):
@@ -50,6 +57,10 @@ class SpecError(InputError):
         self.source = source
         self.mistakes = tuple(mistakes)
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        return tuple(str(self).splitlines())
+
 
 class HostError(CorralError):
     """One machine did not do what was asked of it."""
@@ -66,6 +77,18 @@ class Unreachable(HostError):
 
 class Lost(HostError):
     """The connection broke while a command ran, so its outcome is unknown and never counts as success."""
+
+
+class NotReady(CorralError):
+    """Machines are not fit for what was asked of them; nothing was changed."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        return self.problems
 
 
 class DeployError(CorralError):

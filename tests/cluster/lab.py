@@ -8,9 +8,9 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Lab:
     cache: Path
     prefix: tuple[str, ...] = ()
     """What to run `corral` under, such as nsenter."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What else is in the operator's environment."""
 
     @property
     def spec(self) -> ClusterSpec:
@@ -48,7 +50,7 @@ class Lab:
     @property
     def environment(self) -> dict[str, str]:
         own = {"CORRAL_STATE": str(self.state), "CORRAL_CACHE": str(self.cache), "CORRAL_CLUSTER": str(self.file)}
-        return {**os.environ, **own}
+        return {**os.environ, **own, **self.variables}
 
     def corral(self, *args: str, exit_code: int | None = 0, timeout_s: float = 180) -> str:
         """Run a command; its output, stderr included."""

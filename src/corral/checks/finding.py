@@ -23,9 +23,12 @@ class Finding:
     """What a person can do about it, starting with a verb."""
     mend: Change | None = None
     """What `corral doctor --fix` may do by itself, on the machine `where`: only what is safe at any time."""
+    kind: str = ""
+    """Its name in the troubleshooting page, where it has one."""
 
     def to_json(self) -> dict[str, object]:
         return {
+            "kind": self.kind,
             "severity": self.severity,
             "where": self.where,
             "what": self.what,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.operator import operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.errors import InputError
@@ -29,7 +30,7 @@ def down(
     if purge and not yes and spec.local is None:
         _confirm(spec)
     with watching("taking down", instead=SilentWatch() if as_json else None) as watch:
-        report = run(down_cluster(spec, watch.emit, purge=purge))
+        report = run(down_cluster(spec, watch.emit, operator(watch.paused), purge=purge))
     if as_json:
         print_json(report.to_json())
     else:
@@ -53,7 +54,7 @@ def _confirm(spec: ClusterSpec) -> None:
 
 def _show(spec: ClusterSpec, report: DownReport) -> None:
     if spec.local is not None:
-        console.print(f"[bold]{spec.name} is gone[/]: {len(report.stopped)} machines, nothing left behind.")
+        console.print(f"[bold]{spec.name} is gone[/]: {len(report.stopped)} machine(s), nothing left behind.")
     elif report.purged:
         console.print(f"[bold]{spec.name} is gone[/] from {', '.join(report.purged)}. Left on the machines:")
         for line in report.kept:

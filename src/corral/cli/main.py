@@ -10,9 +10,9 @@ import sys
 import typer
 from rich.markup import escape
 
-from corral.cli import down, plan, schema, ssh, status, up, version
+from corral.cli import doctor, down, init, node, plan, schema, ssh, status, up, version
 from corral.cli.terminal import errors
-from corral.errors import CorralError, SpecError
+from corral.errors import CorralError
 
 app = typer.Typer(
     help="Loose GPU machines become one Slurm cluster.",
@@ -20,9 +20,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(init.init)
 app.command()(up.up)
 app.command()(plan.plan)
 app.command()(status.status)
+app.command()(doctor.doctor)
+app.add_typer(node.app, name="node")
 app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(ssh.ssh)
 app.command()(down.down)
 app.command()(schema.schema)
@@ -34,9 +37,8 @@ def main() -> None:
     try:
         app()
     except CorralError as problem:
-        mistakes = str(problem).splitlines() if isinstance(problem, SpecError) else [str(problem)]
-        for mistake in mistakes:
-            errors.print(f"[bold red]error:[/] {escape(mistake)}", soft_wrap=True)
+        for message in problem.messages:
+            errors.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
         sys.exit(problem.exit_code)
     except BrokenPipeError:
         # The reader of our output left (`corral status | head`): that is no error of ours.

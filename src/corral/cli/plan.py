@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.findings import show_findings
+from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.workflows.state import find_cluster
@@ -17,17 +19,19 @@ def plan(
     cluster: ClusterOption = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes inside files.")] = False,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Show what `up --upgrade` would do.")] = False,
+    accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what `up` would change, without changing anything."""
     spec = find_cluster(cluster)
     with watching("looking", instead=SilentWatch() if as_json else None) as watch:
-        report = run(plan_cluster(spec, watch.emit, upgrade=upgrade))
+        person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
+        report = run(plan_cluster(spec, watch.emit, person, upgrade=upgrade))
     if as_json:
         print_json(report.to_json())
     else:
         _show(report, diff=diff, command="corral up --upgrade" if upgrade else "corral up")
-    if report.missing:
+    if report.missing or any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(1)
 
 
@@ -45,8 +49,12 @@ def _show(report: PlanReport, *, diff: bool, command: str) -> None:
                 console.print(f"      [{style}]{escape(line)}[/]", soft_wrap=True)
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  not reachable: {escape(why)}", soft_wrap=True)
+    show_findings(report.findings)
     for notice in report.notices:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
+    if any(finding.severity == "error" for finding in report.findings):
+        console.print("[red]`corral up` would stop before changing anything:[/] mend the errors above first")
+        return
     certain = sum(step.verdict == "change" for step in report.steps)
     unknown = len(report.changes) - certain
     right = len(report.steps) - len(report.changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +30,9 @@ class Watch(Protocol):
     def say(self, text: str) -> None:
         """Something that concerns no single machine, such as an image being built."""
 
+    def paused(self) -> AbstractContextManager[object]:
+        """Leave the terminal alone while a person is asked something."""
+
 
 @contextmanager
 def watching(verb: str, *, instead: Watch | None = None) -> Iterator[Watch]:
@@ -38,7 +41,7 @@ def watching(verb: str, *, instead: Watch | None = None) -> Iterator[Watch]:
         yield instead
     elif console.is_terminal:
         live = LiveWatch(verb)
-        with Live(get_renderable=live.render, console=console, refresh_per_second=10, transient=True):
+        with live.display:
             yield live
     else:
         yield PlainWatch()
@@ -53,6 +56,9 @@ class SilentWatch:
     def say(self, text: str) -> None:
         pass
 
+    def paused(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
 
 class JsonWatch:
     """One JSON object per line on stdout."""
@@ -62,6 +68,9 @@ class JsonWatch:
 
     def say(self, text: str) -> None:
         typer.echo(json.dumps({"kind": "progress", "text": text}))
+
+    def paused(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
 
 class PlainWatch:
@@ -82,6 +91,9 @@ class PlainWatch:
 
     def say(self, text: str) -> None:
         self._line(text)
+
+    def paused(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def _line(self, text: str) -> None:
         errors.print(f"[{time.monotonic() - self._began:6.1f}s] {text}", markup=False, soft_wrap=True)
@@ -105,9 +117,18 @@ class LiveWatch:
         self._saying = ""
         self._spinner = Spinner("dots")
         self._began = time.monotonic()
+        self.display = Live(get_renderable=self.render, console=console, refresh_per_second=10, transient=True)
 
     def say(self, text: str) -> None:
         self._saying = text
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        self.display.stop()
+        try:
+            yield
+        finally:
+            self.display.start()
 
     def emit(self, event: Event) -> None:
         self._saying = ""

@@ -6,6 +6,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from corral.cli.operator import operator
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.slurm.text import NodeState
 from corral.workflows.state import find_cluster
@@ -16,7 +17,7 @@ _QUEUE_LINES = 10
 
 def status(cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     """The cluster on one screen: machines, GPUs, partitions, daemons, queue, and what is wrong."""
-    found = run(cluster_status(find_cluster(cluster)))
+    found = run(cluster_status(find_cluster(cluster), operator()))
     if as_json:
         print_json(found.to_json())
     else:

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.findings import show_findings
+from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import JsonWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, run
 from corral.errors import InputError
@@ -34,6 +36,7 @@ def up(
     upgrade: Annotated[
         bool, typer.Option("--upgrade", help="Bring Slurm to the version that the distribution offers.")
     ] = False,
+    accept_new_host_keys: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the cluster what its file says. Safe to repeat, safe to interrupt."""
@@ -45,21 +48,24 @@ def up(
     else:
         raise InputError("--local makes a cluster of its own: leave out --cluster, or name it with --name")
     with watching("bringing up", instead=JsonWatch() if as_json else None) as watch:
-        report = run(up_cluster(spec, watch.emit, watch.say, keep_file=local is not None, upgrade=upgrade))
+        person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
+        report = run(up_cluster(spec, watch.emit, watch.say, person, keep_file=local is not None, upgrade=upgrade))
     if as_json:
         typer.echo(json.dumps({"report": report.to_json()}))
     else:
-        _show(spec, report, time.monotonic() - began)
+        show_report(spec, report, time.monotonic() - began)
     if not report.ok:
         raise typer.Exit(1)
 
 
-def _show(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
+    """How an `up` ended, for people."""
     for outcome in report.undone:
         if outcome.result != "blocked":
             console.print(f"  [red]✗[/] {outcome.host}  {outcome.step}: {escape(outcome.text)}", soft_wrap=True)
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  {escape(why)}", soft_wrap=True)
+    show_findings(report.findings)
     for notice in report.notices:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
     machines = f"{len(spec.machines)} machine{'s' if len(spec.machines) > 1 else ''}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 
-from corral.deploy.facts import CgroupKind, Facts, Gpu
+from corral.deploy.facts import CgroupKind, Facts
+from corral.deploy.nvidia import Gpu
 from corral.spec.model import ClusterSpec, Role
 
 _MIB = 1 << 20
@@ -57,6 +58,10 @@ class Cluster:
     def head(self) -> Node:
         return self.nodes[self.spec.head]
 
+    def address(self, name: str) -> str:
+        """Where a machine of the file is reached, whether its facts are known or not."""
+        return self.nodes[name].address if name in self.nodes else self.spec.machines[name].address or name
+
     @property
     def compute_nodes(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes.values() if "compute" in node.roles)
@@ -79,14 +84,14 @@ class Cluster:
             lacking = [node.name for node in self.compute_nodes if node.facts.cgroup == "none"]
             why = f"no cgroup controllers on {', '.join(lacking)}" if lacking else "cgroup v1 and v2 are mixed"
             notices.append(f"jobs are NOT confined to their GPUs, cores and memory: {why}")
+        for node in self.nodes.values():
+            if node.facts.nvidia_gpus_on_pci and not node.facts.nvidia_driver:
+                notices.append(
+                    f"{node.name} has {node.facts.nvidia_gpus_on_pci} NVIDIA GPU(s) but no driver is loaded, so Slurm "
+                    f"cannot offer them: set `gpu: {{driver: ...}}`, or reboot it if the driver was just installed"
+                )
         if any(node.facts.gpus_are_simulated for node in self.nodes.values()):
             notices.append("the GPUs of this cluster are simulated: jobs can be scheduled on them, not computed")
-        shared = self.spec.storage.shared if self.spec.storage else None
-        if shared is not None and shared.server is not None:
-            notices.append(
-                f"{shared.mount} is not set up by this release: export {shared.path} from {shared.server} "
-                f"and mount it on every machine"
-            )
         return notices
 
 
@@ -107,7 +112,7 @@ def join(spec: ClusterSpec, addresses: Mapping[str, str], facts: Mapping[str, Fa
         found = facts[name]
         gpus = found.gpus
         if machine.gpus is not None:
-            gpus = tuple(Gpu(machine.gpus.type, f"/dev/nvidia{i}") for i in range(machine.gpus.count))
+            gpus = tuple(Gpu(machine.gpus.type, (f"/dev/nvidia{i}",)) for i in range(machine.gpus.count))
         nodes[name] = Node(
             name=name,
             address=addresses[name],

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from corral.deploy import nvidia
+from corral.deploy.nvidia import Gpu
 from corral.deploy.releases import Release, release_of
 
 ServiceManager = Literal["systemd", "supervisord"]
 CgroupKind = Literal["v1", "v2", "none"]
 
-SCRIPT = r"""
+SCRIPT = (
+    r"""
 . /etc/os-release; echo "os=$ID"; echo "os_version=$VERSION_ID"; echo "os_name=$PRETTY_NAME"
 if [ -d /run/systemd/system ]; then echo manager=systemd; else echo manager=supervisord; fi
 echo "memory_kib=$(awk '/^MemTotal:/ {print $2}' /proc/meminfo)"
@@ -24,23 +26,16 @@ if [ "$cgroup" = "none /" ] && [ -r /sys/fs/cgroup/cgroup.controllers ]; then
   case " $(cat /sys/fs/cgroup/cgroup.controllers) " in
     *" cpuset "*" memory "*) cgroup="v2 /sys/fs/cgroup";;
   esac
+  # Without systemd Slurm hands the controllers down itself, which only works from the real root.
+  [ -d /run/systemd/system ] || [ ! -e /sys/fs/cgroup/cgroup.type ] || cgroup="none /"
+  [ -w /sys/fs/cgroup/cgroup.subtree_control ] || cgroup="none /"
 fi
 echo "cgroup=$cgroup"
 echo "slurm=$(dpkg-query -W -f '${Version}' slurm-client 2>/dev/null)"
-if [ -r /etc/corral/simulated-gpus ]; then
-  sed 's/^/simulated_gpu=/' /etc/corral/simulated-gpus
-elif command -v nvidia-smi >/dev/null 2>&1; then
-  nvidia-smi --query-gpu=index,name --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9]*\), /gpu=\1 /p'
-fi
+[ ! -r /etc/corral/simulated-gpus ] || sed 's/^/simulated_gpu=/' /etc/corral/simulated-gpus
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """One GPU as Slurm will know it."""
-
-    type: str
-    device: str
+    + nvidia.SCRIPT
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +55,10 @@ class Facts:
     slurm_version: Release | None
     gpus: tuple[Gpu, ...]
     gpus_are_simulated: bool
+    nvidia_gpus_on_pci: int
+    """How many there are, with or without a driver."""
+    nvidia_driver: str
+    """The loaded driver's version, or nothing."""
 
     @property
     def cpus(self) -> int:
@@ -69,19 +68,15 @@ class Facts:
 def parse(output: str) -> Facts:
     """Turn what `SCRIPT` printed into facts."""
     single: dict[str, str] = {}
-    cpus: list[tuple[str, ...]] = []
-    real: list[Gpu] = []
+    cpus: list[tuple[int, ...]] = []
     simulated: list[Gpu] = []
     for line in output.splitlines():
         key, _, value = line.partition("=")
         if key == "cpu":
-            cpus.append(tuple(value.split(",")))
-        elif key == "gpu":
-            index, _, product = value.partition(" ")
-            real.append(Gpu(gpu_type(product), f"/dev/nvidia{index}"))
+            cpus.append(tuple(int(number) for number in value.split(",")))
         elif key == "simulated_gpu":
             kind, _, device = value.partition(" ")
-            simulated.append(Gpu(kind, device))
+            simulated.append(Gpu(kind, (device,)))
         else:
             single[key] = value
     sockets = len({cpu[0] for cpu in cpus}) or 1
@@ -99,8 +94,10 @@ def parse(output: str) -> Facts:
         cgroup="v1" if kind == "v1" else "v2" if kind == "v2" else "none",
         cgroup_mount=mount,
         slurm_version=release_of(single.get("slurm", "")),
-        gpus=tuple(simulated or real),
+        gpus=tuple(simulated) or nvidia.parse(output, cpus),
         gpus_are_simulated=bool(simulated),
+        nvidia_gpus_on_pci=int(single.get("nvidia_pci") or 0),
+        nvidia_driver=single.get("nvidia_driver", ""),
     )
 
 
@@ -113,18 +110,7 @@ def from_json(data: dict[str, Any]) -> Facts:
     return Facts(
         **{
             **data,
-            "gpus": tuple(Gpu(**gpu) for gpu in data["gpus"]),
+            "gpus": tuple(Gpu(gpu["type"], tuple(gpu["files"]), gpu["cores"]) for gpu in data["gpus"]),
             "slurm_version": None if version is None else (version[0], version[1]),
         }
     )
-
-
-def gpu_type(product: str) -> str:
-    """Slurm's type for a product name: `NVIDIA GeForce RTX 5090` → `rtx5090`, `NVIDIA H100 80GB HBM3` → `h100`."""
-    words = re.sub(r"\b(nvidia|geforce|tesla|quadro|graphics|generation)\b", " ", product.lower()).split()
-    if not words:
-        return "gpu"
-    if words[0] not in ("rtx", "gtx"):
-        return words[0].split("-")[0]
-    model = "".join(word for word in words[1:] if word.isalnum() and not word.endswith("gb"))
-    return model if model.startswith("a") else words[0] + model

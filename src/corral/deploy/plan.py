@@ -50,7 +50,7 @@ class Graph:
 
     def _resolve(self, head: str, host: str, ref: str) -> Key:
         where, _, name = ref.rpartition("/")
-        return (head if where == "head" else host, name)
+        return (head if where == "head" else where.removeprefix("@") or host, name)
 
     def _has(self, head: str, host: str, ref: str) -> bool:
         """A machine without the role has no such step, and then there is nothing to wait for."""

@@ -30,7 +30,7 @@ class Step(Protocol):
 
     @property
     def after(self) -> tuple[str, ...]:
-        """Steps that must be true first: `munge` on this machine, `head/slurmctld` on the head."""
+        """Steps that must be true first: `munge` here, `head/slurmctld` on the head, `@node1/exported` there."""
 
     def probe(self) -> str:
         """A read-only POSIX sh script; whatever it prints is what `diff` gets to see."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corral.deploy.cluster import Node
+from corral.deploy.cluster import Cluster, Node
 from corral.deploy.releases import Release, predecessors, release_of, show, understands, upstream
 from corral.deploy.resources import apt
 from corral.deploy.resources.script import Script
@@ -134,9 +134,9 @@ ls -t slurm_acct_db-*.sql.gz | tail -n +{_KEPT_BACKUPS + 1} | xargs -r rm -f
     )
 
 
-def upgrade(node: Node, offer: Offer) -> Script:
+def upgrade(cluster: Cluster, node: Node, offer: Offer) -> Script:
     """Slurm's packages of one machine. The head's daemons stop first, so that none runs on half of each version."""
-    names = " ".join(name for name in needed(node) if name.startswith("slurm"))
+    names = " ".join(name for name in needed(cluster, node) if name.startswith("slurm"))
     units = "slurmrestd slurmctld slurmdbd"
     stop = _STOP[node.facts.service_manager].format(units=units) if "head" in node.roles else "true"
     return Script(

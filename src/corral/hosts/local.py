@@ -17,7 +17,8 @@ _GRACE_S = 5.0
 class LocalHost:
     """Runs scripts on the machine Corral itself runs on; the caller must be root where that matters."""
 
-    name = "this machine"
+    def __init__(self, name: str = "this machine") -> None:
+        self.name = name
 
     async def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60, on_line: OnLine | None = None

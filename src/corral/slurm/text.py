@@ -11,11 +11,19 @@ from dataclasses import dataclass
 
 _FIELD = "\x1f"
 _GRES = re.compile(r"gpu(?::(?P<type>[^:(,]+))?:(?P<count>\d+)")
+_DETAIL = re.compile(r"(?:^| )(NodeName|State|RealMemory|CfgTRES|Version)=(\S*)")
+_SIGNED = re.compile(r"(?P<text>.*) \[(?P<by>[^@\]]+)@(?P<since>[^\]]+)\]\s*(?:(?:Comment|Extra)=.*)?")
 
-NODES_SCRIPT = f"sinfo -h -N -o '%N{_FIELD}%T{_FIELD}%c{_FIELD}%C{_FIELD}%m{_FIELD}%G{_FIELD}%E{_FIELD}%R'"
+NODES_SCRIPT = f"sinfo -h -N -o '%N{_FIELD}%T{_FIELD}%c{_FIELD}%C{_FIELD}%m{_FIELD}%G{_FIELD}%E{_FIELD}%u{_FIELD}%R'"
 GPUS_IN_USE_SCRIPT = "scontrol -o show nodes | sed -n 's/^NodeName=\\([^ ]*\\).*AllocTRES=\\([^ ]*\\).*/\\1 \\2/p'"
 PARTITIONS_SCRIPT = f"sinfo -h -o '%R{_FIELD}%a{_FIELD}%l{_FIELD}%D{_FIELD}%P'"
 QUEUE_SCRIPT = f"squeue -h -r -o '%i{_FIELD}%u{_FIELD}%T{_FIELD}%M{_FIELD}%D{_FIELD}%b{_FIELD}%R{_FIELD}%j'"
+DETAILS_SCRIPT = "timeout 15 scontrol -o show nodes"
+
+
+def jobs_on_script(node: str) -> str:
+    """The listing of `QUEUE_SCRIPT` for the jobs that hold something of one node."""
+    return f"{QUEUE_SCRIPT} -t running,completing,suspended,configuring -w {node}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +38,43 @@ class NodeState:
     gpus: dict[str, int]
     gpus_in_use: int
     reason: str
+    reason_by: str
     partitions: tuple[str, ...]
 
     @property
     def healthy(self) -> bool:
         """Able to run jobs: a trailing `*` means that the node does not respond."""
         return self.state in ("idle", "mixed", "allocated", "completing", "planned", "reserved")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a node takes no jobs, and who said so when."""
+
+    text: str
+    by: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDetails:
+    """One node as the controller knows it: what was declared, what it reported, and why it is out of service."""
+
+    name: str
+    state: str
+    flags: frozenset[str]
+    memory_mib: int
+    gpus: int
+    """As declared: its Gres would shrink to what it reported."""
+    version: str
+    reason: Reason | None
+
+    @property
+    def out_of_service(self) -> bool:
+        """Takes no new jobs, whether it still runs some or not."""
+        return self.state in ("DOWN", "ERROR", "UNKNOWN") or bool(
+            self.flags & {"DRAIN", "FAIL", "INVALID_REG", "NOT_RESPONDING"}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +116,10 @@ def parse_nodes(listing: str, in_use: str) -> list[NodeState]:
     used = {}
     for line in in_use.splitlines():
         name, _, tres = line.partition(" ")
-        match = re.search(r"gres/gpu=(\d+)", tres)
-        used[name] = int(match[1]) if match else 0
+        used[name] = _gpus_of(tres)
     nodes: dict[str, NodeState] = {}
     for line in listing.splitlines():
-        name, state, cpus, cpu_use, memory, gres, reason, partition = line.split(_FIELD)
+        name, state, cpus, cpu_use, memory, gres, reason, by, partition = line.split(_FIELD)
         partitions = (*nodes[name].partitions, partition) if name in nodes else (partition,)
         nodes[name] = NodeState(
             name=name,
@@ -92,9 +130,42 @@ def parse_nodes(listing: str, in_use: str) -> list[NodeState]:
             gpus=parse_gres(gres),
             gpus_in_use=used.get(name, 0),
             reason="" if reason == "none" else reason,
+            reason_by="" if reason == "none" else by,
             partitions=partitions,
         )
     return list(nodes.values())
+
+
+def parse_node_details(listing: str) -> dict[str, NodeDetails]:
+    """Nodes by name, from `DETAILS_SCRIPT`: one line of KEY=VALUE each, the reason with its author at the end."""
+    found = {}
+    for line in listing.splitlines():
+        # The reason is free text, and may look like a field.
+        facts, _, reason = line.partition(" Reason=")
+        fields = {match[1]: match[2] for match in _DETAIL.finditer(facts)}
+        state, *flags = fields["State"].rstrip("*").split("+")
+        found[fields["NodeName"]] = NodeDetails(
+            name=fields["NodeName"],
+            state=state,
+            flags=frozenset(flags),
+            memory_mib=int(fields["RealMemory"]),
+            gpus=_gpus_of(fields.get("CfgTRES", "")),
+            version=fields.get("Version", ""),
+            reason=_reason(reason.strip()),
+        )
+    return found
+
+
+def _gpus_of(tres: str) -> int:
+    match = re.search(r"gres/gpu=(\d+)", tres)
+    return int(match[1]) if match else 0
+
+
+def _reason(text: str) -> Reason | None:
+    match = _SIGNED.fullmatch(text)
+    if match is None:
+        return Reason(text, "", "") if text else None
+    return Reason(match["text"], match["by"], match["since"])
 
 
 def parse_partitions(listing: str) -> list[PartitionState]:

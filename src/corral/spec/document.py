@@ -52,10 +52,16 @@ class Document:
         return _at(marks[where] if where else self.values[()], message)
 
 
+def compose(text: str) -> yaml.Node | None:
+    """The text's own tree, every node with its place in the text."""
+    root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+    return root
+
+
 def read_document(text: str) -> Document:
     """Read the text; whatever is wrong with it is in the result's mistakes."""
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        root = compose(text)
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         column = error.position - (before.rfind("\n") + 1)

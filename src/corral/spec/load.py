@@ -16,6 +16,11 @@ from corral.spec.sections import with_empty_sections
 
 def load_cluster(path: Path) -> ClusterSpec:
     """Read the cluster file."""
+    return parse_cluster(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The cluster file's text, its line ends as they are."""
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -23,12 +28,11 @@ def load_cluster(path: Path) -> ClusterSpec:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
         raise SpecError(str(path), [Mistake(line, column, "not UTF-8 text; save the file as UTF-8")]) from error
-    return parse_cluster(text, str(path))
 
 
 def parse_cluster(text: str, source: str) -> ClusterSpec:

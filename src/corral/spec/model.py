@@ -14,12 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from corral.spec.values import (
     AbsolutePath,
     Address,
+    Connection,
+    DriverBranch,
     Flag,
     GpuType,
     HostName,
+    JumpHosts,
     LinkRate,
     MachineNames,
     MemoryBytes,
+    NfsExport,
     Release,
     Role,
     SlurmKey,
@@ -59,9 +63,10 @@ class _Model(BaseModel):
 class SshSpec(_Model):
     """How every machine is reached unless it says otherwise."""
 
-    user: UserName = "root"
-    port: Whole = Field(default=22, ge=1, le=65535)
+    user: UserName | None = None
+    port: Whole | None = Field(default=None, ge=1, le=65535)
     key: Path | None = None
+    jump: JumpHosts | None = None
 
 
 class GpusSpec(_Model):
@@ -75,10 +80,13 @@ class MachineSpec(_Model):
     """One machine. Whatever is left out is found out on the machine itself."""
 
     address: Address | None = None
+    connection: Connection = "ssh"
+    """`local` is the very machine that Corral runs on: no SSH."""
     roles: tuple[Role, ...] = ()
     user: UserName | None = None
     port: Whole | None = Field(default=None, ge=1, le=65535)
     key: Path | None = None
+    jump: JumpHosts | None = None
     host_key: str | None = None
     cpus: Whole | None = Field(default=None, ge=1)
     memory: MemoryBytes | None = None
@@ -97,11 +105,18 @@ class PartitionSpec(_Model):
 
 
 class SharedStorageSpec(_Model):
-    """One directory that every machine sees: `server` and `path` where a machine of the cluster serves it."""
+    """One directory that every machine sees: served by one of them, by an NFS server outside, or there already."""
 
     mount: AbsolutePath = "/shared"
-    server: HostName | None = None
+    # An address rather than a name, so that a server outside the cluster is told where it belongs.
+    server: Address | None = None
     path: AbsolutePath | None = None
+    nfs: NfsExport | None = None
+
+    @property
+    def homes(self) -> str:
+        """The folder of the users' homes."""
+        return self.mount if self.mount.endswith("/home") else f"{self.mount}/home"
 
 
 class StorageSpec(_Model):
@@ -142,6 +157,13 @@ class LocalSpec(_Model):
     link: LinkRate | None = None
 
 
+class GpuSpec(_Model):
+    """NVIDIA's driver, where Corral is to install it."""
+
+    driver: DriverBranch | None = None
+    """The branch, such as "580"; without it the driver is the owner's business."""
+
+
 class ClusterSpec(_Model):
     """The whole cluster file."""
 
@@ -151,6 +173,7 @@ class ClusterSpec(_Model):
     ssh: SshSpec = SshSpec()
     partitions: dict[SlurmName, PartitionSpec] = Field(default_factory=dict)
     storage: StorageSpec | None = None
+    gpu: GpuSpec = GpuSpec()
     users: dict[UserName, UserSpec] = Field(default_factory=dict)
     slurm: SlurmSpec = SlurmSpec()
 
@@ -173,6 +196,10 @@ class ClusterSpec(_Model):
         """The user's id: given, or derived from the name alone so that it never depends on file order."""
         given = self.users[user].uid
         return 20_000 + zlib.crc32(user.encode()) % 20_000 if given is None else given
+
+    def home(self, user: str) -> str:
+        """Where the user's home is on every machine: shared if anything is."""
+        return f"{self.storage.shared.homes if self.storage else '/home'}/{user}"
 
     @property
     def compute_machines(self) -> tuple[str, ...]:

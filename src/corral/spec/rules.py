@@ -5,18 +5,19 @@ Each rule yields the place and the message of whatever breaks it; none stops at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from corral.spec.access_rules import access_rules
 from corral.spec.document import KEY, Where
 from corral.spec.model import ClusterSpec
-from corral.spec.reserved import MACHINE_NAMES, MOUNTS, PARTITION_NAMES, SLURM_KEYS
-from corral.spec.suggest import did_you_mean
+from corral.spec.reserved import MACHINE_NAMES, PARTITION_NAMES, SLURM_KEYS
+from corral.spec.storage_rules import storage_rules
+from corral.spec.suggest import did_you_mean, some
 
 Broken = tuple[Where, str]
 
 MOST_LOCAL_MACHINES = 200
-_OWN_CONNECTION = ("address", "port", "user", "key", "host_key")
+_OWN_CONNECTION = ("address", "port", "user", "key", "jump", "host_key")
 
 
 def broken_rules(spec: ClusterSpec) -> list[Broken]:
@@ -49,19 +50,36 @@ def _connections(spec: ClusterSpec) -> Iterator[Broken]:
             for field in _OWN_CONNECTION:
                 if getattr(machine, field) is not None:
                     yield ("machines", name, field), f"with local, Corral makes {name} itself; remove {field}"
+            if machine.connection == "local":
+                yield ("machines", name, "connection"), f"with local, Corral makes {name} itself; remove connection"
         if len(spec.machines) > MOST_LOCAL_MACHINES:
             yield ("machines",), f"{len(spec.machines)} local machines; at most {MOST_LOCAL_MACHINES} fit"
         return
+    yield from _this_machine(spec)
     taken: dict[tuple[str, int], str] = {}
     for name, machine in spec.machines.items():
         if machine.address is None:
-            yield ("machines", name), f"{name} needs an address, because the file has no local section"
+            if machine.connection == "ssh":
+                yield ("machines", name), f"{name} needs an address, because the file has no local section"
+            elif len(spec.machines) > 1:
+                yield ("machines", name), f"{name} needs an address at which the other machines reach it"
             continue
-        end = (machine.address.lower(), machine.port or spec.ssh.port)
+        end = (machine.address.lower(), machine.port or spec.ssh.port or 22)
         other = taken.setdefault(end, name)
         if other != name:
             message = f"{name} has the same address and port as {other}: {machine.address} port {end[1]}"
             yield ("machines", name, "address"), message
+
+
+def _this_machine(spec: ClusterSpec) -> Iterator[Broken]:
+    """`connection: local` is the machine that Corral runs on: there is one, and it is not reached by SSH."""
+    here = [name for name, machine in spec.machines.items() if machine.connection == "local"]
+    for name in here[1:]:
+        yield ("machines", name, "connection"), f"{here[0]} is the machine that Corral runs on already"
+    for name in here:
+        for field in ("port", "user", "key", "host_key"):
+            if getattr(spec.machines[name], field) is not None:
+                yield ("machines", name, field), f"with connection: local there is no SSH to {name}; remove {field}"
 
 
 def _partition_machines(spec: ClusterSpec) -> Iterator[Broken]:
@@ -75,7 +93,7 @@ def _partition_machines(spec: ClusterSpec) -> Iterator[Broken]:
             yield where, f"{partition_name} has no machines; name some, or write all"
         for index, name in enumerate(names):
             if name not in spec.machines:
-                message = f"there is no machine '{name}'; machines: {_some(compute)}{did_you_mean(name, compute)}"
+                message = f"there is no machine '{name}'; machines: {some(compute)}{did_you_mean(name, compute)}"
                 yield (*where, index), message
             elif name not in compute:
                 message = f"{name} runs no jobs; add compute to its roles, or take it out of {partition_name}"
@@ -114,27 +132,6 @@ def _minutes(time: str) -> float:
     return int(days or 0) * 1440 + hours * 60 + minutes + seconds / 60
 
 
-def _storage(spec: ClusterSpec) -> Iterator[Broken]:
-    if spec.storage is None:
-        return
-    shared, where = spec.storage.shared, ("storage", "shared")
-    if (shared.server is None) != (shared.path is None):
-        given, lacking = ("server", "path") if shared.server else ("path", "server")
-        yield (
-            where,
-            f"storage.shared has {given} but not {lacking}; give both, or neither for a mount that exists",
-        )
-    if shared.server is not None and shared.server not in spec.machines:
-        nearest = did_you_mean(shared.server, spec.machines)
-        message = f"there is no machine '{shared.server}'; machines: {_some(spec.machines)}{nearest}"
-        yield (*where, "server"), message
-    if shared.mount in MOUNTS:
-        yield (
-            (*where, "mount"),
-            f"a mount on {shared.mount} would hide the system's own files; use another place",
-        )
-
-
 def _slurm_conf(spec: ClusterSpec) -> Iterator[Broken]:
     seen: dict[str, str] = {}
     for key in spec.slurm.conf:
@@ -146,11 +143,6 @@ def _slurm_conf(spec: ClusterSpec) -> Iterator[Broken]:
             yield where, f"{key} is already there as {first}; slurm.conf does not tell upper case from lower"
 
 
-def _some(names: Collection[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
-
-
 _RULES: tuple[Callable[[ClusterSpec], Iterator[Broken]], ...] = (
     _machine_names,
     _one_head,
@@ -158,7 +150,7 @@ _RULES: tuple[Callable[[ClusterSpec], Iterator[Broken]], ...] = (
     _connections,
     _partition_machines,
     _partitions,
-    _storage,
+    storage_rules,
     _slurm_conf,
     access_rules,
 )

@@ -15,6 +15,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+Connection = Literal["ssh", "local"]
 Role = Literal["head", "login", "compute"]
 Release = Literal["bookworm", "trixie", "forky"]
 
@@ -39,6 +40,14 @@ Address = Annotated[
         description="an IP address or a host name; user and port have their own keys",
     ),
 ]
+JumpHosts = Annotated[
+    str,
+    Field(
+        pattern=r"^([^@,\s]+@)?[A-Za-z0-9\[][A-Za-z0-9.:%_\]-]*(,([^@,\s]+@)?[A-Za-z0-9\[][A-Za-z0-9.:%_\]-]*)*$",
+        title="jump host",
+        description="host, user@host or user@host:port, several with commas between them, or none",
+    ),
+]
 SlurmName = Annotated[
     str,
     Field(
@@ -53,6 +62,15 @@ UserName = Annotated[
         pattern=r"^[a-z_][a-z0-9_-]{0,30}$",
         title="user name",
         description="lower-case letters, digits, _ and -, starting with a letter or _, at most 31 characters",
+    ),
+]
+DriverBranch = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9][0-9]{2}$",
+        coerce_numbers_to_str=True,
+        title="driver branch",
+        description='three digits, such as "580"',
     ),
 ]
 GpuType = Annotated[
@@ -82,9 +100,17 @@ LinkRate = Annotated[
 AbsolutePath = Annotated[
     str,
     Field(
-        pattern=r"^/[^\s]*[^\s/]$",
+        pattern=r"^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$",
         title="path",
-        description="an absolute path without spaces and without a slash at its end, such as /shared",
+        description="an absolute path of letters, digits, _, . and -, without a slash at its end, such as /shared",
+    ),
+]
+NfsExport = Annotated[
+    str,
+    Field(
+        pattern=r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):/[A-Za-z0-9_./-]*$",
+        title="NFS export",
+        description="a server and a path on it, such as nas.lan:/export",
     ),
 ]
 SlurmKey = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 from corral.deploy.events import Emit, Event
@@ -16,6 +16,7 @@ from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
@@ -40,7 +41,9 @@ class DownReport:
         return asdict(self)
 
 
-async def down_cluster(spec: ClusterSpec, emit: Emit, *, purge: bool = False) -> DownReport:
+async def down_cluster(
+    spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY, *, purge: bool = False
+) -> DownReport:
     """End the cluster; safe to repeat, and safe after an interrupted `up`. `purge` also removes what Corral brought."""
     state = ClusterState(spec.name)
     with hold_here(state.folder):
@@ -48,11 +51,11 @@ async def down_cluster(spec: ClusterSpec, emit: Emit, *, purge: bool = False) ->
             await local_machines(spec).down()
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
-        async with open_session(spec, current_machines(spec), emit) as session, hold_on(session.head):
+        async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
             graph = graph_of(await find_out(session, emit))
             if purge:
                 await session.head.run(CANCEL_JOBS, timeout_s=60)
-            stopped, running = await _stop_all(session, graph, emit)
+            stopped, running = await stop_daemons(session, graph, tuple(session.hosts), emit)
             if not purge:
                 return DownReport(spec.name, tuple(stopped), (*_DATA, *running), session.missing)
             kept = await _purge_all(session, graph, emit)
@@ -62,9 +65,14 @@ async def down_cluster(spec: ClusterSpec, emit: Emit, *, purge: bool = False) ->
             return DownReport(spec.name, tuple(stopped), tuple(kept), session.missing, tuple(session.hosts))
 
 
-async def _stop_all(session: Session, graph: Graph, emit: Emit) -> tuple[list[str], list[str]]:
-    """Stop every daemon in turn; returns those stopped, and those left running because others need them."""
-    services: Mapping[str, dict[str, Service]] = {name: {} for name in session.hosts}
+async def stop_daemons(
+    session: Session, graph: Graph, names: Collection[str], emit: Emit
+) -> tuple[list[str], list[str]]:
+    """Stop and disable the daemons of these machines, each as `machine: daemon`; files and data stay.
+
+    Returns those stopped, and those left running because others need them.
+    """
+    services: dict[str, dict[str, Service]] = {name: {} for name in names}
     for (name, _), step in graph.steps.items():
         if isinstance(step, Service) and name in services:
             services[name][step.name] = step

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corral.errors import InputError
+from corral.hosts.known_hosts import HostKey
 from corral.hosts.machine import Machine
-from corral.hosts.ssh import ssh_command
+from corral.hosts.openssh import ssh_command
 from corral.providers import static
 from corral.providers.local import LocalMachines
 from corral.spec.model import ClusterSpec
@@ -38,13 +39,9 @@ def machine_named(spec: ClusterSpec, name: str) -> Machine:
 
 
 def ssh_to(spec: ClusterSpec, name: str, remote: Sequence[str]) -> list[str]:
-    """The command line of an interactive session on a machine, its host key pinned where it is known."""
+    """The command line of an interactive session on a machine, with the same host keys as everything else."""
     machine = machine_named(spec, name)
-    known_hosts = None
+    known_hosts = ClusterState(spec.name).known_hosts
     if machine.host_key is not None:
-        state = ClusterState(spec.name)
-        state.make()
-        known_hosts = state.folder / "known_hosts"
-        pattern = machine.address if machine.port == 22 else f"[{machine.address}]:{machine.port}"
-        state.write(known_hosts, f"{pattern} {machine.host_key}\n".encode())
+        known_hosts.pin(machine, HostKey.of_text(machine.host_key))
     return ssh_command(machine, known_hosts, remote)

@@ -6,25 +6,28 @@ import asyncio
 import base64
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from corral.deploy import facts
+from corral.deploy import facts, survey
 from corral.deploy.cluster import Cluster, Secrets, join
 from corral.deploy.events import Emit, Event
 from corral.deploy.facts import Facts
 from corral.deploy.plan import Graph, Key
-from corral.deploy.probing import probe
+from corral.deploy.probing import new_marker, probe
 from corral.deploy.steps import steps_for
 from corral.deploy.steps.inventory import INVENTORY
 from corral.deploy.steps.munge import MUNGE_KEY
 from corral.deploy.steps.slurmdbd import JWT_KEY
+from corral.deploy.survey import Survey
 from corral.errors import HostError, Unreachable
 from corral.hosts.base import Host
 from corral.hosts.machine import Machine
-from corral.hosts.ssh import connect
 from corral.spec.model import ClusterSpec
+from corral.workflows.operator import NOBODY, Operator
+from corral.workflows.reach import reach
 from corral.workflows.state import ClusterState
 
 
@@ -46,54 +49,71 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(spec: ClusterSpec, machines: Sequence[Machine], emit: Emit) -> AsyncIterator[Session]:
+async def open_session(
+    spec: ClusterSpec, machines: Sequence[Machine], emit: Emit, operator: Operator = NOBODY
+) -> AsyncIterator[Session]:
     """Connect to every machine at once; those that do not answer are named, not fatal."""
-    session = Session(spec, {machine.name: machine for machine in machines}, {})
-
-    async def reach(machine: Machine) -> None:
-        emit(Event("connecting", machine.name, text=f"{machine.user}@{machine.address}:{machine.port}"))
-        try:
-            session.hosts[machine.name] = await connect(machine)
-        except Unreachable as problem:
-            session.missing[machine.name] = problem.problem
-            emit(Event("unreachable", machine.name, text=problem.problem))
-
+    reached = await reach(machines, ClusterState(spec.name).known_hosts, operator, emit)
     try:
-        await asyncio.gather(*(reach(machine) for machine in machines))
-        yield session
+        yield Session(spec, {machine.name: machine for machine in machines}, dict(reached.hosts), reached.missing)
     finally:
-        await asyncio.gather(*(host.close() for host in session.hosts.values()))
+        await reached.close()
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What one round trip told of every machine that could be reached."""
+
+    facts: dict[str, Facts]
+    surveys: dict[str, Survey]
 
 
 async def find_out(session: Session, emit: Emit) -> Cluster:
     """Join the file with the facts of every machine."""
+    return await joined(session, await look(session, emit))
+
+
+async def joined(session: Session, looked: Looked) -> Cluster:
+    """Join the file with facts that were read already."""
     addresses = {name: machine.address for name, machine in session.machines.items()}
-    found = await _survey(session, emit)
+    found = looked.facts
+    if session.missing:
+        remembered = await _remembered(session.head)
+        found = {**found, **{name: old for name, old in remembered.items() if name in session.missing}}
     return join(session.spec, addresses, found, await _secrets(session, ClusterState(session.spec.name)))
 
 
-async def _survey(session: Session, emit: Emit) -> dict[str, Facts]:
-    """The facts of every machine; for one out of reach, what the head remembers of it."""
-    found: dict[str, Facts] = {}
+async def look(session: Session, emit: Emit) -> Looked:
+    """Read facts and survey of every machine that can be reached; nothing is changed."""
+    looked = Looked({}, {})
 
     async def ask(host: Host) -> None:
         try:
-            done = await host.run(facts.SCRIPT, timeout_s=30)
-            found[host.name] = facts.parse(done.stdout)
+            looked.facts[host.name], looked.surveys[host.name] = await ask_machine(host)
         except (HostError, KeyError, ValueError) as problem:
             _lose(session, host.name, f"its facts could not be read: {problem}", emit)
 
     await asyncio.gather(*(ask(host) for host in list(session.hosts.values())))
-    if session.missing:
-        remembered = await _remembered(session.head)
-        found |= {name: old for name, old in remembered.items() if name in session.missing}
-    return found
+    return looked
+
+
+async def ask_machine(host: Host) -> tuple[Facts, Survey]:
+    """Facts and survey of one machine, in one round trip."""
+    marker = new_marker()
+    asked_at = time.time()
+    done = await host.run(f"({facts.SCRIPT})\nprintf %s {marker}\n({survey.SCRIPT})", timeout_s=30)
+    found, _, surveyed = done.stdout.partition(marker)
+    return facts.parse(found), survey.parse(surveyed, asked_at, time.time())
 
 
 async def _remembered(head: Host) -> dict[str, Facts]:
     done = await head.run(f"cat {INVENTORY} 2>/dev/null || echo '{{}}'", timeout_s=30)
     machines = json.loads(done.stdout).get("machines", {})
-    return {name: facts.from_json(data) for name, data in machines.items()}
+    try:
+        return {name: facts.from_json(data) for name, data in machines.items()}
+    except (KeyError, TypeError):
+        # Written by another version of Corral: as good as forgotten.
+        return {}
 
 
 async def _secrets(session: Session, state: ClusterState) -> Secrets:

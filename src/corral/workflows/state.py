@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from corral.errors import InputError
+from corral.hosts.known_hosts import KnownHosts
 from corral.spec.load import load_cluster
 from corral.spec.model import ClusterSpec
 
@@ -47,6 +49,11 @@ class ClusterState:
     def local_folder(self) -> Path:
         return self.folder / "local"
 
+    @property
+    def known_hosts(self) -> KnownHosts:
+        """The pinned host keys of the cluster's machines."""
+        return KnownHosts(self.folder / "known_hosts")
+
     def make(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -66,19 +73,36 @@ class ClusterState:
         new.rename(path)
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Replace a file of the user's, whole or not at all; links, mode and line ends stay."""
+    path = path.resolve()
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    new.touch(mode=0o600)
+    new.write_bytes(text.encode())
+    shutil.copystat(path, new)
+    owner = path.stat()
+    os.chown(new, owner.st_uid, owner.st_gid)
+    new.replace(path)
+
+
 def find_cluster(wanted: str | None) -> ClusterSpec:
-    """The cluster that a command means: a file, a name, ./cluster.yaml, or the only one there is."""
+    """The cluster that a command means."""
+    return load_cluster(find_cluster_file(wanted))
+
+
+def find_cluster_file(wanted: str | None) -> Path:
+    """The file of the cluster that a command means: a file, a name, ./cluster.yaml, or the only one there is."""
     if wanted is not None and ("/" in wanted or wanted.endswith((".yaml", ".yml")) or Path(wanted).is_file()):
-        return load_cluster(Path(wanted))
+        return Path(wanted)
     known = known_clusters()
     if wanted is not None:
         if wanted not in known:
             raise InputError(f"there is no cluster '{wanted}'; {_choices(known)}")
-        return load_cluster(ClusterState(wanted).cluster_file)
+        return ClusterState(wanted).cluster_file
     if Path(CLUSTER_FILE).is_file():
-        return load_cluster(Path(CLUSTER_FILE))
+        return Path(CLUSTER_FILE)
     if len(known) == 1:
-        return load_cluster(ClusterState(known[0]).cluster_file)
+        return ClusterState(known[0]).cluster_file
     problem = "which cluster? There are several" if known else f"there is no {CLUSTER_FILE} here and no local cluster"
     raise InputError(f"{problem}; {_choices(known)}")
 

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks.node_rules import in_brief
 from corral.deploy.events import Event
 from corral.errors import HostError
 from corral.hosts.base import Host
@@ -18,12 +19,14 @@ from corral.slurm.text import (
     NodeState,
     PartitionState,
     QueuedJob,
+    Reason,
     parse_nodes,
     parse_partitions,
     parse_queue,
 )
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
+from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, open_session
 
 _HEAD_DAEMONS = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
@@ -38,7 +41,7 @@ _LISTINGS = (
 _MACHINE_SCRIPT = """
 for unit in {units}; do
   if [ -d /run/systemd/system ]; then state=$(systemctl is-active $unit)
-  else state=$(supervisorctl status $unit | awk '{{print tolower($2)}}' | sed 's/running/active/'); fi
+  elif supervisorctl status $unit >/dev/null 2>&1; then state=active; else state=stopped; fi
   echo "$unit $state"
 done
 [ -r /etc/corral/simulated-gpus ] && echo "simulated yes"
@@ -74,9 +77,9 @@ class ClusterStatus:
         return {**asdict(self), "ok": not self.problems}
 
 
-async def cluster_status(spec: ClusterSpec) -> ClusterStatus:
+async def cluster_status(spec: ClusterSpec, operator: Operator = NOBODY) -> ClusterStatus:
     """Ask every machine and the controller at once."""
-    async with open_session(spec, current_machines(spec), _quiet) as session:
+    async with open_session(spec, current_machines(spec), _quiet, operator) as session:
         answers, machines = await asyncio.gather(
             _controller(session), asyncio.gather(*(_machine(session, name) for name in spec.machines))
         )
@@ -146,10 +149,17 @@ def _problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Seque
         found.append(f"{spec.head}: slurmctld does not answer. Try: corral up")
     for node in nodes:
         if not node.healthy:
-            found.append(f"{node.name}: {node.state}{f' ({node.reason})' if node.reason else ''}")
+            found.append(f"{node.name}: {node.state}: {_why(node)}")
     known = {node.name for node in nodes}
     if known:
         found += [
             f"{name}: not known to slurmctld yet. Try: corral up" for name in spec.compute_machines if name not in known
         ]
     return found
+
+
+def _why(node: NodeState) -> str:
+    """The doctor's words where Slurm gives a reason."""
+    if node.reason:
+        return in_brief(node.name, Reason(node.reason, node.reason_by, ""))
+    return f"{'it does not respond. ' if node.state.endswith('*') else ''}Try: corral doctor {node.name}"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks.evidence import Evidence
+from corral.checks.finding import Finding
+from corral.checks.preflight import preflight
 from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
 from corral.deploy.steps import steps_for
 from corral.deploy.upgrade import check_installation
+from corral.errors import NotReady
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
-from corral.workflows.session import Session, find_out, graph_of, observe, open_session
+from corral.workflows.operator import NOBODY, Operator
+from corral.workflows.session import Session, find_out, graph_of, joined, look, observe, open_session
 from corral.workflows.state import ClusterState
 from corral.workflows.upgrade import ask_offers, give_back_nodes, plan_upgrade, upgrade_notices, upgrade_packages
 
@@ -33,6 +38,8 @@ class PlanReport:
     cluster: str
     steps: tuple[PlannedStep, ...]
     missing: dict[str, str]
+    findings: tuple[Finding, ...]
+    """What preflight has to say; for `up` only warnings, because an error stops it."""
     notices: tuple[str, ...]
 
     @property
@@ -44,6 +51,7 @@ class PlanReport:
             "cluster": self.cluster,
             "steps": [step.to_json() for step in self.steps],
             "missing": self.missing,
+            "findings": [finding.to_json() for finding in self.findings],
             "notices": list(self.notices),
         }
 
@@ -55,6 +63,8 @@ class UpReport:
     cluster: str
     outcomes: tuple[Outcome, ...]
     missing: dict[str, str]
+    findings: tuple[Finding, ...]
+    """What preflight has to say; for `up` only warnings, because an error stops it."""
     notices: tuple[str, ...]
 
     @property
@@ -76,25 +86,37 @@ class UpReport:
             "changed": self.changed,
             "outcomes": [asdict(outcome) for outcome in self.outcomes if outcome.result != "ok"],
             "missing": self.missing,
+            "findings": [finding.to_json() for finding in self.findings],
             "notices": list(self.notices),
         }
 
 
-async def plan_cluster(spec: ClusterSpec, emit: Emit, *, upgrade: bool = False) -> PlanReport:
+async def plan_cluster(
+    spec: ClusterSpec, emit: Emit, operator: Operator = NOBODY, *, upgrade: bool = False
+) -> PlanReport:
     """Look at every machine and compare; nothing is changed."""
-    async with open_session(spec, current_machines(spec), emit) as session:
-        cluster = await find_out(session, emit)
+    async with open_session(spec, current_machines(spec), emit, operator) as session:
+        looked = await look(session, emit)
+        findings = preflight(Evidence(spec, looked.facts, looked.surveys))
+        cluster = await joined(session, looked)
         planned = await plan_upgrade(session, cluster, emit) if upgrade else []
         graph = graph_of(cluster)
         observed, offers = await asyncio.gather(
             observe(session, graph, emit), ask_offers(session, list(session.hosts), refresh=False)
         )
         notices = cluster.notices() + ([] if upgrade else upgrade_notices(offers, spec.head))
-        return PlanReport(spec.name, (*planned, *plan(graph, observed)), session.missing, tuple(notices))
+        steps = (*planned, *plan(graph, observed))
+        return PlanReport(spec.name, steps, session.missing, tuple(findings), tuple(notices))
 
 
 async def up_cluster(
-    spec: ClusterSpec, emit: Emit, progress: Progress, *, keep_file: bool = False, upgrade: bool = False
+    spec: ClusterSpec,
+    emit: Emit,
+    progress: Progress,
+    operator: Operator = NOBODY,
+    *,
+    keep_file: bool = False,
+    upgrade: bool = False,
 ) -> UpReport:
     """Make the cluster what its file says, making local machines first where it has any.
 
@@ -109,8 +131,11 @@ async def up_cluster(
             machines = await local_machines(spec).up(list(spec.machines), progress)
         else:
             machines = current_machines(spec)
-        async with open_session(spec, machines, emit) as session, hold_on(session.head):
-            cluster = await _cluster_with_packages(session, emit)
+        async with open_session(spec, machines, emit, operator) as session, hold_on(session.head):
+            looked = await look(session, emit)
+            findings = preflight(Evidence(spec, looked.facts, looked.surveys))
+            _stop_on_errors(findings)
+            cluster = await _with_packages(session, await joined(session, looked), emit)
             before: list[Outcome] = []
             if upgrade:
                 before = await upgrade_packages(session, cluster, emit)
@@ -118,7 +143,13 @@ async def up_cluster(
             outcomes = [*before, *await _deploy(session, cluster, emit)]
             if upgrade:
                 outcomes += await give_back_nodes(session, cluster, emit)
-            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(cluster.notices()))
+            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(findings), tuple(cluster.notices()))
+
+
+def _stop_on_errors(findings: Sequence[Finding]) -> None:
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise NotReady([f"{finding.where}: {finding.what}. To mend it, {finding.fix}" for finding in errors])
 
 
 async def _deploy(session: Session, cluster: Cluster, emit: Emit) -> list[Outcome]:
@@ -126,9 +157,8 @@ async def _deploy(session: Session, cluster: Cluster, emit: Emit) -> list[Outcom
     return await Deployment(graph, session.hosts, await observe(session, graph, emit), emit).run()
 
 
-async def _cluster_with_packages(session: Session, emit: Emit) -> Cluster:
+async def _with_packages(session: Session, cluster: Cluster, emit: Emit) -> Cluster:
     """The cluster with Slurm on every machine: which version it is decides what the other steps want."""
-    cluster = await find_out(session, emit)
     if all(cluster.nodes[name].facts.slurm_version for name in session.hosts):
         return cluster
     bare = [name for name in session.hosts if not cluster.nodes[name].facts.slurm_version]

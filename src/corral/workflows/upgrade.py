@@ -104,7 +104,7 @@ def _package_steps(cluster: Cluster, name: str, offers: dict[str, Offer]) -> lis
     if name == cluster.head.name:
         steps.append(pause_scheduling())
         steps += [backup(offers[name])] if offers[name].newer else []
-    return [*steps, upgrade(cluster.nodes[name], offers[name])] if offers[name].newer else steps
+    return [*steps, upgrade(cluster, cluster.nodes[name], offers[name])] if offers[name].newer else steps
 
 
 async def _run(session: Session, head: str, steps: dict[str, list[Step]], emit: Emit) -> list[Outcome]:

@@ -39,6 +39,9 @@ def test_every_mistake_in_the_cluster_file_is_a_line_with_its_place(tmp_path: Pa
         (["up", "--local", "2", "--cluster", "x.yaml"], "leave out --cluster"),
         (["up", "--local", "0"], "--local"),
         (["frobnicate"], "No such command"),
+        (["init"], "Missing argument"),
+        (["init", "no host"], "write [user@]host[:port]"),
+        (["init", "192.0.2.1", "--output", "."], "exists already; --force writes over it"),
     ],
 )
 def test_bad_input_is_one_clear_error_with_exit_code_2(tmp_path: Path, args: list[str], message: str) -> None:
@@ -54,6 +57,15 @@ def test_an_unreachable_head_is_named_and_nothing_is_done(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "node0" in done.stderr
     assert "127.0.0.1:1" in done.stderr
+
+
+def test_init_has_one_error_for_each_host_that_does_not_answer_and_writes_nothing(tmp_path: Path) -> None:
+    done = corral("init", "127.0.0.1:1", "ada@127.0.0.1:2", cwd=tmp_path)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: 127.0.0.1:1: no SSH at ")
+    assert second.startswith("error: ada@127.0.0.1:2: no SSH at ada@127.0.0.1:2")
+    assert not (tmp_path / "cluster.yaml").exists()
 
 
 def test_schema_and_version_print_what_programs_read(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from corral.deploy.cluster import Cluster, Secrets, join
-from corral.deploy.facts import Facts, Gpu
+from corral.deploy.facts import Facts
+from corral.deploy.nvidia import Gpu
 from corral.spec.load import load_cluster, parse_cluster
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -35,8 +36,10 @@ def facts(
         cgroup="v1" if cgroup == "v1" else "v2" if cgroup == "v2" else "none",
         cgroup_mount="/sys/fs/cgroup",
         slurm_version=slurm,
-        gpus=tuple(Gpu(kind, f"/dev/nvidia{index}") for index, kind in enumerate(kinds)),
+        gpus=tuple(Gpu(kind, (f"/dev/nvidia{index}",)) for index, kind in enumerate(kinds)),
         gpus_are_simulated=False,
+        nvidia_gpus_on_pci=len(kinds),
+        nvidia_driver="580.95" if kinds else "",
     )
 
 

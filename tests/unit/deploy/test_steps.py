@@ -47,9 +47,12 @@ def test_slurms_configuration_is_the_golden_one(name: str) -> None:
         assert_golden(GOLDEN / name / "etc/slurm" / file, content)
 
 
-@pytest.mark.parametrize(("name", "machine"), [("three-workstations", "node0"), ("mixed", "box"), ("mixed", "pod")])
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [("three-workstations", "node0"), ("three-workstations", "node1"), ("mixed", "box"), ("mixed", "pod")],
+)
 def test_unit_files_are_the_golden_ones(name: str, machine: str) -> None:
-    """What tells a service manager how to run a daemon: systemd of a new and of an old release, supervisord."""
+    """What tells a service manager what to run: systemd of a new and of an old release, supervisord; and NFS."""
     for path, content in unit_files(CLUSTERS[name], machine).items():
         assert_golden(GOLDEN / name / path, content)
 
@@ -68,7 +71,7 @@ def unit_files(cluster: Cluster, machine: str) -> dict[str, bytes]:
         f"{machine}{file.path}": file.content
         for step in steps_for(cluster, cluster.nodes[machine])
         for file in getattr(step, "files", ())
-        if "/systemd/" in file.path or "/supervisor/" in file.path
+        if file.path.startswith(("/etc/systemd/", "/etc/supervisor/", "/etc/exports.d/", "/etc/nfs.conf.d/"))
     }
 
 
@@ -79,7 +82,7 @@ def test_every_dependency_names_a_step_that_some_machine_has(cluster: Cluster) -
     }
     for node in cluster.nodes.values():
         for step in steps_for(cluster, node):
-            assert {ref.removeprefix("head/") for ref in step.after} <= names
+            assert {ref.rpartition("/")[2] for ref in step.after} <= names
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
@@ -97,7 +100,7 @@ def test_only_the_head_runs_controllers_and_only_compute_nodes_run_slurmd() -> N
     def services(name: str) -> set[str]:
         return {step.name for step in steps_for(DGX, DGX.nodes[name]) if isinstance(step, Service)}
 
-    assert services("head") == {"munge", "mariadb", "slurmdbd", "slurmctld", "slurmrestd"}
+    assert services("head") == {"munge", "mariadb", "slurmdbd", "slurmctld", "slurmrestd", "nfs-server"}
     assert services("dgx1") == {"munge", "slurmd"}
 
 

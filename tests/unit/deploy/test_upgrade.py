@@ -55,7 +55,7 @@ def test_a_new_machine_whose_distribution_is_ahead_of_the_cluster_is_refused() -
 
 def test_an_upgrade_touches_slurms_packages_only_and_stops_controllers_first() -> None:
     cluster = cluster_of(THREE, {f"node{i}": facts() for i in range(3)})
-    head, node = (upgrade(cluster.nodes[name], Offer(OLD, NEW)) for name in ("node0", "node1"))
+    head, node = (upgrade(cluster, cluster.nodes[name], Offer(OLD, NEW)) for name in ("node0", "node1"))
     assert head.doing == "upgrade Slurm 24.11.5 to 26.05.5"
     assert head.act.index("systemctl stop slurmrestd slurmctld slurmdbd") < head.act.index("--only-upgrade")
     assert "systemctl stop" not in node.act

@@ -11,7 +11,7 @@ from corral.spec import values
 from corral.spec.load import load_cluster, parse_cluster
 from corral.spec.model import ClusterSpec, LocalSpec, MachineSpec
 
-MACHINE_KEYS = "address, roles, user, port, key, host_key, cpus, memory, gpus, features"
+MACHINE_KEYS = "address, connection, roles, user, port, key, jump, host_key, cpus, memory, gpus, features"
 MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 START = "name: lab\nlocal:\nmachines: {node0: , node1: }\n"
 
@@ -89,7 +89,7 @@ def test_wrong_fields_and_broken_rules_are_reported_together() -> None:
         "name: lab\nmachines: {node0: {adress: 192.0.2.1}}\n",
         "name: lab\nlocl: {}\nmachines: {node0: }\n",
         "name: lab\nlocal: 3\nmachines: {node0: }\n",
-        f"{START}storage: {{shared: {{server: Node0, path: /srv}}}}\n",
+        "name: lab\nmachines: {node0: {address: 192.0.2.1}}\nstorage: {shared: {server: Node0, path: /srv}}\n",
         "name: lab\nlocal:\nmachines: {a: , b: {roles: [compte]}}\npartitions: {p: {machines: [a, b]}}\n",
         "name: lab\nlocal:\nmachines: {a: {roles: [head]}, B: }\n",
         f"{START}partitions: {{p: {{machines: [node0, NODE1]}}}}\n",
@@ -108,11 +108,11 @@ def test_every_pattern_has_an_explanation_and_no_message_shows_one() -> None:
     assert text.count("pattern=") == text.count("title=") == text.count("description=")
     everything_wrong = START.replace("lab", "L!") + (
         "users: {A!: {account: B!}}\nslurm: {conf: {a-b: ' c'}}\n"
-        "storage: {shared: {mount: x, path: y, server: Z}}\n"
+        "storage: {shared: {mount: x, path: y, server: '!', nfs: Z}}\n"
         "ssh: {user: '!'}\npartitions: {P!: {max_time: x, default_time: y, machines: ['!']}}\n"
     )
     lines = mistakes_of(everything_wrong)
-    assert len(lines) == 13
+    assert len(lines) == 14
     assert not [line for line in lines if re.search(r"\^|\$|\[\^|\\", line)]
 
 

@@ -18,6 +18,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`ssh`": model.SshSpec,
     "`partitions.<name>`": model.PartitionSpec,
     "`storage.shared`": model.SharedStorageSpec,
+    "`gpu`": model.GpuSpec,
     "`users.<name>`": model.UserSpec,
     "`users.<name>.limits`": model.LimitsSpec,
     "`slurm`": model.SlurmSpec,

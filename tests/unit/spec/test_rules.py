@@ -23,7 +23,7 @@ def broken(**sections: Any) -> dict[Where, str]:
 
 def test_a_right_cluster_breaks_no_rule() -> None:
     users = {"ada": {"ssh_keys": [PUBLIC_KEY]}, "grace": {"uid": 1000}}
-    storage = {"shared": {"server": "node1", "path": "/srv"}}
+    storage = {"shared": {"mount": "/shared"}}
     partitions = {
         "a": {"machines": ["node0"], "default": True},
         "b": {"max_time": "60", "default_time": "30"},
@@ -58,25 +58,6 @@ def test_a_right_cluster_breaks_no_rule() -> None:
             {"machines": {f"node{n}": {} for n in range(201)}},
             ("machines",),
             "201 local machines; at most 200 fit",
-        ),
-        (
-            {
-                "machines": {"a": {"address": "192.0.2.1"}},
-                "local": None,
-                "storage": {"shared": {"path": "/s"}},
-            },
-            ("storage", "shared"),
-            "storage.shared has path but not server; give both, or neither for a mount that exists",
-        ),
-        (
-            {"storage": {"shared": {"server": "nod1", "path": "/srv"}}},
-            ("storage", "shared", "server"),
-            "there is no machine 'nod1'; machines: node0, node1; did you mean 'node1'?",
-        ),
-        (
-            {"storage": {"shared": {"mount": "/usr"}}},
-            ("storage", "shared", "mount"),
-            "a mount on /usr would hide the system's own files; use another place",
         ),
         (
             {"partitions": {"p": {"machines": ["node0", "nod1"]}}},
@@ -210,3 +191,34 @@ def test_a_private_key_is_refused_wherever_it_is_pasted_and_never_repeated() -> 
         ("users", "ada", "ssh_keys", 1),
     }
     assert all("private key" in message and SECRET not in message for message in found.values())
+
+
+def test_the_machine_that_corral_runs_on_needs_no_address_when_it_is_alone() -> None:
+    assert broken(local=None, machines={"box": {"connection": "local"}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("machines", "where", "message"),
+    [
+        (
+            {"box": {"connection": "local"}, "node1": {"address": "192.0.2.1"}},
+            ("machines", "box"),
+            "box needs an address at which the other machines reach it",
+        ),
+        (
+            {
+                "a": {"connection": "local", "address": "192.0.2.1"},
+                "b": {"connection": "local", "address": "192.0.2.2"},
+            },
+            ("machines", "b", "connection"),
+            "a is the machine that Corral runs on already",
+        ),
+        (
+            {"box": {"connection": "local", "port": 2222}},
+            ("machines", "box", "port"),
+            "with connection: local there is no SSH to box; remove port",
+        ),
+    ],
+)
+def test_a_wrong_connection_is_explained(machines: dict[str, Any], where: Where, message: str) -> None:
+    assert broken(local=None, machines=machines)[where] == message

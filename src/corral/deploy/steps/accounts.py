@@ -1,8 +1,6 @@
-"""Service accounts and people, with the same ids on every machine: files and jobs carry numbers, not names."""
+"""Service accounts, with the same ids on every machine: files and messages carry numbers, not names."""
 
 from __future__ import annotations
-
-import shlex
 
 from corral.deploy.cluster import Cluster, Node
 from corral.deploy.resources.apt import INSTALLED
@@ -31,35 +29,11 @@ else
 fi
 """
 
-_PERSON_LOOK = """
-[ "$(id -u {name} 2>/dev/null):$(id -g {name} 2>/dev/null)" = {uid}:{uid} ] || echo "{name} has another id"
-[ -d /home/{name} ] || echo "{name} has no home"
-"""
-_PERSON_ACT = """
-if ! getent group {name} >/dev/null; then groupadd -g {uid} {name} || exit 1; fi
-if ! id {name} >/dev/null 2>&1; then useradd -u {uid} -g {uid} -m -s /bin/bash {name} || exit 1; fi
-if [ "$(id -u {name})" != {uid} ]; then
-  echo "{name} exists here with id $(id -u {name}), the cluster needs {uid}."
-  echo "Try: give the user 'uid: $(id -u {name})' in the cluster file, or renumber the account."; exit 1
-fi
-if ! [ -d /home/{name} ]; then
-  cp -r /etc/skel /home/{name} && chown -R {uid}:{uid} /home/{name} && chmod 700 /home/{name} || exit 1
-fi
-"""
-_KEYS_LOOK = """
-printf '%s\\n' {keys} | cmp -s - /home/{name}/.ssh/authorized_keys || echo "the SSH keys of {name} differ"
-"""
-_KEYS_ACT = """
-install -d -o {uid} -g {uid} -m 700 /home/{name}/.ssh
-printf '%s\\n' {keys} > /home/{name}/.ssh/authorized_keys
-chown {uid}:{uid} /home/{name}/.ssh/authorized_keys && chmod 600 /home/{name}/.ssh/authorized_keys
-"""
 
-
-def steps(cluster: Cluster, node: Node) -> list[Step]:
+def steps(_cluster: Cluster, node: Node) -> list[Step]:
     names = [name for name in SERVICE_IDS if name != "slurmrest" or "head" in node.roles]
     services = [{"name": name, "id": SERVICE_IDS[name]} for name in names]
-    found: list[Step] = [
+    return [
         Script(
             "service accounts",
             look=_SERVICE_LOOK.format(
@@ -70,16 +44,3 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             doing="give the service accounts the same ids everywhere",
         )
     ]
-    if cluster.spec.users:
-        found.append(_people(cluster))
-    return found
-
-
-def _people(cluster: Cluster) -> Step:
-    look, act = "", ""
-    for name, user in cluster.spec.users.items():
-        keys = " ".join(shlex.quote(key) for key in user.ssh_keys)
-        values = {"name": name, "uid": cluster.spec.uid(name), "keys": keys}
-        look += _PERSON_LOOK.format(**values) + (_KEYS_LOOK.format(**values) if keys else "")
-        act += _PERSON_ACT.format(**values) + (_KEYS_ACT.format(**values) if keys else "")
-    return Script("people", look=look, act=act, doing="create the users' accounts")

@@ -6,6 +6,7 @@ from corral.deploy.cluster import Cluster, Node
 from corral.deploy.resources import apt
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
+from corral.deploy.storage import storage_of
 
 _EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
 _HEAD = (
@@ -19,7 +20,7 @@ _HEAD = (
 )
 
 
-def needed(node: Node) -> tuple[str, ...]:
+def needed(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Package names, the same in every supported distribution."""
     names = list(_EVERYWHERE)
     if "head" in node.roles:
@@ -28,11 +29,16 @@ def needed(node: Node) -> tuple[str, ...]:
         names.append("slurmd")
     if node.facts.service_manager == "supervisord":
         names.append("supervisor")
+    storage = storage_of(cluster, node)
+    if storage is not None and storage.is_server:
+        names.append("nfs-kernel-server")
+    elif storage is not None and storage.source:
+        names.append("nfs-common")
     return tuple(names)
 
 
-def steps(_cluster: Cluster, node: Node) -> list[Step]:
-    names = " ".join(needed(node))
+def steps(cluster: Cluster, node: Node) -> list[Step]:
+    names = " ".join(needed(cluster, node))
     return [
         Script(
             "packages",

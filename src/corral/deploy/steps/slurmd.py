@@ -9,11 +9,18 @@ from corral.deploy.resources.files import File
 from corral.deploy.resources.service import daemon
 from corral.deploy.slurmconf import cgroup_conf, gres_conf, slurm_conf
 from corral.deploy.step import Step
+from corral.deploy.storage import storage_of
 from corral.deploy.templates import render
 
 _OPTIONS = "/etc/default/slurmd"
 # Where a configless slurmd keeps what the controller sent.
 _RECEIVED = "/run/slurm/conf"
+
+# Without systemd nobody hands the controllers down to where Slurm makes its cgroups.
+_OWN_CGROUPS = (
+    "mkdir -p /sys/fs/cgroup/system.slice; for dir in /sys/fs/cgroup /sys/fs/cgroup/system.slice; "
+    'do echo "+cpuset +cpu +memory +pids" > $dir/cgroup.subtree_control; done; '
+)
 
 
 def steps(cluster: Cluster, node: Node) -> list[Step]:
@@ -40,7 +47,11 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
             "hosts file",
             "hostname",
             "people",
+            "homes",
+            "shared folder",
             "head/slurmctld",
         ),
+        own_cgroups=_OWN_CGROUPS if node.facts.cgroup == "v2" else "",
         absent=() if "head" in node.roles else ("/etc/slurm/slurm.conf",),
+        storage=storage_of(cluster, node),
     )
