@@ -18,9 +18,9 @@ _LOADED = "/run/corral/exports.loaded"
 _NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {_EXPORTS} > {_LOADED}"
 
 # Packages bring the helpers of NFS 3, which listen to everybody; a machine that mounts by version 3 needs them.
-_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
+NFS3_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
 _HELPERS_LOOK = f"""
-grep -qE ' nfs .*vers=3' /proc/mounts || for unit in {_HELPERS}; do
+grep -qE ' nfs .*vers=3' /proc/mounts || for unit in {NFS3_HELPERS}; do
   [ "$(systemctl is-enabled $unit 2>/dev/null)" = masked ] || echo $unit
 done
 """
@@ -137,7 +137,7 @@ def _mount(storage: Storage) -> list[Step]:
         Script(
             "NFS 3 helpers",
             look=_HELPERS_LOOK,
-            act=f"systemctl -q mask --now {_HELPERS}",
+            act=f"systemctl -q mask --now {NFS3_HELPERS}",
             doing="switch the helpers of NFS 3 off",
             after=("packages",),
         ),
