@@ -132,6 +132,18 @@ class Vm:
             assert time.monotonic() < deadline, f"{self.name} did not boot within {timeout_s:.0f} s"
             time.sleep(0.5)
 
+    def reboot(self, timeout_s: float) -> None:
+        """Let it reboot by itself, and return when it answers again; it may still be busy booting."""
+        before = self.ssh("cat /proc/sys/kernel/random/boot_id")
+        self.ssh("systemctl --no-block reboot", check=False)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            with suppress(AssertionError, subprocess.TimeoutExpired):
+                if self.ssh("cat /proc/sys/kernel/random/boot_id") != before:
+                    return
+            assert time.monotonic() < deadline, f"{self.name} did not come back within {timeout_s:.0f} s"
+            time.sleep(1)
+
     def _command(self, asleep: bool) -> list[str]:
         return [
             *("qemu-system-x86_64", "-name", self.name, *hardware(self.index)),

@@ -85,7 +85,7 @@ def gpus(case: Case, _: Sequence[Finding]) -> list[Finding]:
         there = len(listed) - len(absent)
         what = f"GPUs declared: {len(listed)}, there: {there}; no {', '.join(absent)}"
         return [case.finding(kinds.GPU_MISSING, what)]
-    declared = sum(case.slurm.gpus.values()) if case.slurm else 0
+    declared = case.slurm.gpus if case.slurm else 0
     if declared > len(listed):
         what = f"GPUs declared in slurm.conf: {declared}, device files in gres.conf: {len(listed)}"
         return [case.finding(kinds.GPU_MISSING, what, fix="Run corral up")]

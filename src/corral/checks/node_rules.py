@@ -69,6 +69,8 @@ def _left(case: Case, details: NodeDetails, found: list[Finding]) -> list[Findin
         return []
     if "NOT_RESPONDING" in details.flags:
         return [_silent(case, f"the controller gets no answer from it since {_moment(details.reason)}")]
+    if "INVALID_REG" in details.flags:
+        return [_silent(case, f"what it last reported of itself was refused: {details.reason.text}")]
     return [_explained(case, details.reason, verdict)]
 
 

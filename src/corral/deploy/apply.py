@@ -98,8 +98,13 @@ class Deployment:
         marker = new_marker()
         script = f"(\n{change.script}\n) 2>&1 || {{ code=$?; printf '%s' {marker}; exit $code; }}\nprintf %s {marker}\n"
 
+        acting = True
+
         def show(line: str) -> None:
-            if marker not in line:
+            nonlocal acting
+            # From the first marker on it is the probe that speaks, to us alone.
+            acting = acting and marker not in line
+            if acting:
                 self._emit(Event("output", machine.name, step.name, line))
 
         done = await machine.run(

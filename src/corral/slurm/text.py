@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 _FIELD = "\x1f"
 _GRES = re.compile(r"gpu(?::(?P<type>[^:(,]+))?:(?P<count>\d+)")
-_DETAIL = re.compile(r"(?:^| )(NodeName|State|RealMemory|Gres|Version)=(\S*)")
+_DETAIL = re.compile(r"(?:^| )(NodeName|State|RealMemory|CfgTRES|Version)=(\S*)")
 _SIGNED = re.compile(r"(?P<text>.*) \[(?P<by>[^@\]]+)@(?P<since>[^\]]+)\]\s*(?:(?:Comment|Extra)=.*)?")
 
-NODES_SCRIPT = f"sinfo -h -N -o '%N{_FIELD}%T{_FIELD}%c{_FIELD}%C{_FIELD}%m{_FIELD}%G{_FIELD}%E{_FIELD}%R'"
+NODES_SCRIPT = f"sinfo -h -N -o '%N{_FIELD}%T{_FIELD}%c{_FIELD}%C{_FIELD}%m{_FIELD}%G{_FIELD}%E{_FIELD}%u{_FIELD}%R'"
 GPUS_IN_USE_SCRIPT = "scontrol -o show nodes | sed -n 's/^NodeName=\\([^ ]*\\).*AllocTRES=\\([^ ]*\\).*/\\1 \\2/p'"
 PARTITIONS_SCRIPT = f"sinfo -h -o '%R{_FIELD}%a{_FIELD}%l{_FIELD}%D{_FIELD}%P'"
 QUEUE_SCRIPT = f"squeue -h -r -o '%i{_FIELD}%u{_FIELD}%T{_FIELD}%M{_FIELD}%D{_FIELD}%b{_FIELD}%R{_FIELD}%j'"
@@ -38,6 +38,7 @@ class NodeState:
     gpus: dict[str, int]
     gpus_in_use: int
     reason: str
+    reason_by: str
     partitions: tuple[str, ...]
 
     @property
@@ -63,7 +64,8 @@ class NodeDetails:
     state: str
     flags: frozenset[str]
     memory_mib: int
-    gpus: dict[str, int]
+    gpus: int
+    """As declared: its Gres would shrink to what it reported."""
     version: str
     reason: Reason | None
 
@@ -114,11 +116,10 @@ def parse_nodes(listing: str, in_use: str) -> list[NodeState]:
     used = {}
     for line in in_use.splitlines():
         name, _, tres = line.partition(" ")
-        match = re.search(r"gres/gpu=(\d+)", tres)
-        used[name] = int(match[1]) if match else 0
+        used[name] = _gpus_of(tres)
     nodes: dict[str, NodeState] = {}
     for line in listing.splitlines():
-        name, state, cpus, cpu_use, memory, gres, reason, partition = line.split(_FIELD)
+        name, state, cpus, cpu_use, memory, gres, reason, by, partition = line.split(_FIELD)
         partitions = (*nodes[name].partitions, partition) if name in nodes else (partition,)
         nodes[name] = NodeState(
             name=name,
@@ -129,6 +130,7 @@ def parse_nodes(listing: str, in_use: str) -> list[NodeState]:
             gpus=parse_gres(gres),
             gpus_in_use=used.get(name, 0),
             reason="" if reason == "none" else reason,
+            reason_by="" if reason == "none" else by,
             partitions=partitions,
         )
     return list(nodes.values())
@@ -147,11 +149,16 @@ def parse_node_details(listing: str) -> dict[str, NodeDetails]:
             state=state,
             flags=frozenset(flags),
             memory_mib=int(fields["RealMemory"]),
-            gpus=parse_gres(fields.get("Gres", "")),
+            gpus=_gpus_of(fields.get("CfgTRES", "")),
             version=fields.get("Version", ""),
             reason=_reason(reason.strip()),
         )
     return found
+
+
+def _gpus_of(tres: str) -> int:
+    match = re.search(r"gres/gpu=(\d+)", tres)
+    return int(match[1]) if match else 0
 
 
 def _reason(text: str) -> Reason | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -71,7 +72,7 @@ def check_compute(spec: ClusterSpec, name: str) -> None:
 
 async def drain(head: Host, name: str, reason: str) -> None:
     """Drain with a reason that says who; Slurm itself would only say that it was root."""
-    signed = f"{reason} ({getpass.getuser()})"
+    signed = f"{reason} ({os.environ.get('SUDO_USER') or getpass.getuser()})"
     await _tell(head, name, f"state=drain reason={shlex.quote(signed)}")
 
 

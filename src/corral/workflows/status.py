@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks.node_rules import in_brief
 from corral.deploy.events import Event
 from corral.errors import HostError
 from corral.hosts.base import Host
@@ -18,6 +19,7 @@ from corral.slurm.text import (
     NodeState,
     PartitionState,
     QueuedJob,
+    Reason,
     parse_nodes,
     parse_partitions,
     parse_queue,
@@ -147,10 +149,17 @@ def _problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Seque
         found.append(f"{spec.head}: slurmctld does not answer. Try: corral up")
     for node in nodes:
         if not node.healthy:
-            found.append(f"{node.name}: {node.state}{f' ({node.reason})' if node.reason else ''}")
+            found.append(f"{node.name}: {node.state}: {_why(node)}")
     known = {node.name for node in nodes}
     if known:
         found += [
             f"{name}: not known to slurmctld yet. Try: corral up" for name in spec.compute_machines if name not in known
         ]
     return found
+
+
+def _why(node: NodeState) -> str:
+    """The doctor's words where Slurm gives a reason."""
+    if node.reason:
+        return in_brief(node.name, Reason(node.reason, node.reason_by, ""))
+    return f"{'it does not respond. ' if node.state.endswith('*') else ''}Try: corral doctor {node.name}"

@@ -161,6 +161,12 @@ def test_output_reaches_the_watcher_while_the_step_runs(tmp_path: Path) -> None:
     assert kinds.index(("started", "x")) < kinds.index(("output", "working")) < kinds.index(("changed", ""))
 
 
+def test_only_the_action_speaks_to_the_watcher_not_the_probe_after_it() -> None:
+    futile = Script("futile", look="printf 'still\\nnot\\nthere\\n'", act="echo working", doing="x")
+    _, events = deploy({"n0": [futile]})
+    assert [event.text for event in events if event.kind == "output"] == ["working"]
+
+
 def test_a_probe_that_exits_early_does_not_spoil_the_others(tmp_path: Path) -> None:
     early = Script("early", look="exit 0; echo x", act="true", doing="x")
     outcomes, _ = deploy({"n0": [early, touch(tmp_path / "a")]})

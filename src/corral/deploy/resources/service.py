@@ -14,6 +14,8 @@ from corral.deploy.templates import render
 # What a daemon has loaded is written down by whoever starts it (see the unit templates), so a restart by
 # hand, by a crash or by a reboot is seen as well as ours, and an interrupted deployment heals.
 _LOADED_DIR = "/run/corral"
+# systemd gives up on a start after 90 s and then says why; the machine may be slow to say it.
+_START_S = 120
 
 _UNIT_FILES: dict[ServiceManager, str] = {
     "systemd": "/etc/systemd/system/{unit}.service.d/corral.conf",
@@ -91,7 +93,7 @@ class Service:
             verb, why = "start", "it is not running"
         elif "stale" in flaws:
             why = "its configuration or program changed"
-        return Change(f"{verb} {self.name}: {why}", self._restart_and_wait(), timeout_s=self.ready_within_s + 60)
+        return Change(f"{verb} {self.name}: {why}", self._restart_and_wait(), timeout_s=self.ready_within_s + _START_S)
 
     def _restart_and_wait(self) -> str:
         return f"""

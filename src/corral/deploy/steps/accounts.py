@@ -23,8 +23,9 @@ elif [ -n "$old" ]; then
   groupmod -g {id} {name}; usermod -u {id} -g {id} {name} || exit 1
   find /etc/{name} /var/lib/{name} /var/log/{name} /run/{name} -user $old -exec chown -h {id}:{id} {{}} + 2>/dev/null
 else
-  groupadd -r -g {id} {name} && useradd -r -M -u {id} -g {id} -s /usr/sbin/nologin -d /nonexistent {name} || exit 1
   mkdir -p /etc/corral && echo "account {name}" >> {installed}
+  if getent group {name} >/dev/null; then groupmod -g {id} {name}; else groupadd -r -g {id} {name}; fi || exit 1
+  useradd -r -M -u {id} -g {id} -s /usr/sbin/nologin -d /nonexistent {name} || exit 1
 fi
 """
 

@@ -98,7 +98,7 @@ def _server(node: Node, storage: Storage) -> list[Step]:
             node,
             "nfs-server",
             files=[File(_NFS_CONF, render(_NFS_CONF))],
-            ready="grep -q '^+4' /proc/fs/nfsd/versions",
+            ready="grep -q '+4.2' /proc/fs/nfsd/versions && ! grep -qx 0 /proc/fs/nfsd/threads",
             after=("packages",),
             starts_after=("served folder", "exports", "NFS 3 helpers"),
             note_exports=_NOTE_EXPORTS,

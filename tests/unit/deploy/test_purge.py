@@ -1,0 +1,47 @@
+"""What a purge removes, as text: nothing of people, nothing that was there before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.unit.deploy.clusters import THREE, cluster_of, facts
+
+from corral.deploy.purge import purge_script
+from corral.deploy.steps import steps_for
+from corral.deploy.steps.database import OTHER_DATABASES
+from corral.hosts.local import LocalHost
+
+CLUSTER = cluster_of(THREE, {f"node{i}": facts() for i in range(3)})
+
+
+def script(name: str = "node0") -> str:
+    return purge_script(steps_for(CLUSTER, CLUSTER.nodes[name]), ["alice", "bob"])
+
+
+def test_every_file_that_a_step_wrote_goes() -> None:
+    removed = next(line for line in script().splitlines() if line.startswith("rm -f ")).split()
+    assert "/etc/slurm/slurm.conf" in removed
+    assert "/etc/systemd/system/slurmctld.service.d/corral.conf" in removed
+    assert "/etc/hosts" not in removed
+
+
+def test_no_home_and_no_shared_folder_is_touched() -> None:
+    for line in script().splitlines():
+        if "rm " in line or "-delete" in line:
+            assert not [word for word in line.split() if word.startswith(("/home", "/srv", "/shared", "/root"))]
+    assert "the accounts and homes of alice bob" in script()
+
+
+def test_the_script_is_valid_shell() -> None:
+    done = asyncio.run(LocalHost().run(f"sh -n <<'END_OF_SCRIPT'\n{script('node1')}\nEND_OF_SCRIPT"))
+    assert done.ok, done.stderr
+
+
+def test_databases_of_others_are_told_from_ours_and_mariadbs_own(tmp_path: Path) -> None:
+    look = OTHER_DATABASES.replace("/var/lib/mysql", str(tmp_path))
+    for name in ("mysql", "sys", "performance_schema", "slurm_acct_db", "#rocksdb"):
+        (tmp_path / name).mkdir()
+    assert asyncio.run(LocalHost().run(look)).stdout == ""
+    (tmp_path / "shop").mkdir()
+    assert asyncio.run(LocalHost().run(look)).stdout == "shop "
