@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 
@@ -19,8 +20,9 @@ _SUDO_TIMEOUT_S = 20.0
 # The remote `timeout` ends a slow command; only a host that went silent outlives it by this much.
 _SILENCE_S = 20.0
 _KILL_AFTER_S = 5
-# sshd's default MaxSessions is 10 per connection; the lock holds one, and one that ends counts until it is reaped.
+# sshd's default MaxSessions is 10 per connection, and the lock holds one.
 _MAX_SESSIONS = 6
+_REFUSED_S = 15.0
 
 
 class SSHHost:
@@ -80,7 +82,7 @@ class SSHHost:
     @asynccontextmanager
     async def hold(self, script: str) -> AsyncIterator[str]:
         try:
-            process = await self._connection.create_process(self._command(script), encoding=None)
+            process = await self._open(self._command(script))
             process.stdin.write(self._input(script))
             first = await asyncio.wait_for(process.stdout.readline(), _FIRST_LINE_TIMEOUT_S)
         except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
@@ -91,6 +93,20 @@ class SSHHost:
             with suppress(OSError, asyncio.TimeoutError, asyncssh.Error):
                 process.stdin.write_eof()
                 await asyncio.wait_for(process.wait_closed(), 2)
+
+    async def _open(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        """Start a command. A session that sshd refused never ran, so asking again is safe.
+
+        sshd counts a session until it has reaped it, which a busy machine takes its time for.
+        """
+        deadline = time.monotonic() + _REFUSED_S
+        while True:
+            try:
+                return await self._connection.create_process(command, encoding=None)
+            except asyncssh.ChannelOpenError:
+                if self._connection.is_closed() or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.1)
 
     def _command(self, script: str, prefix: str = "") -> str:
         """The script travels on stdin before its own input, so nothing of it shows in an argument list."""
@@ -108,7 +124,7 @@ class SSHHost:
     async def _session(self, command: str, stdin: bytes, on_line: OnLine | None) -> Completed:
         out: list[str] = []
         err: list[str] = []
-        async with self._connection.create_process(command, encoding=None) as process:
+        async with await self._open(command) as process:
             # A program may end without reading all its input: that is its right, not a broken connection.
             with suppress(BrokenPipeError):
                 process.stdin.write(stdin)
