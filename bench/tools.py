@@ -77,8 +77,9 @@ class Ansible:
 
     name = "Ansible"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, playbook: str = "site.yml") -> None:
         self._folder = folder
+        self._name = playbook
         self._inventory = folder / "inventory.json"
         self._program = _installed_ansible()
 
@@ -113,7 +114,7 @@ class Ansible:
             # Our own modules are not for Ansible's Python.
             "PYTHONPATH": "",
         }
-        return Command([*enter, *playbook, str(_PLAYBOOK / "site.yml")], env)
+        return Command([*enter, *playbook, str(_PLAYBOOK / self._name)], env)
 
 
 def output(command: Command) -> str:

@@ -104,7 +104,7 @@ class Deployment:
             nonlocal acting
             # From the first marker on it is the probe that speaks, to us alone.
             acting = acting and marker not in line
-            if acting:
+            if acting and line.strip():
                 self._emit(Event("output", machine.name, step.name, line))
 
         done = await machine.run(

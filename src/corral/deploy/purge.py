@@ -9,7 +9,10 @@ from corral.deploy.resources.apt import INSTALLED
 from corral.deploy.resources.files import Files
 from corral.deploy.step import Step
 from corral.deploy.steps.database import OTHER_DATABASES
+from corral.deploy.steps.people import ROLL
+from corral.deploy.steps.storage import NFS3_HELPERS
 
+_UNITS = "/etc/systemd/system/"
 CANCEL_JOBS = """
 scontrol ping 2>/dev/null | grep -q 'is UP' || exit 0
 squeue -ho %A | xargs -r scancel
@@ -62,20 +65,37 @@ done
 
 hosts=$(sed '/^# corral: begin$/,/^# corral: end$/d' /etc/hosts) && printf '%s\\n' "$hosts" > /etc/hosts
 getent hosts "$(hostname)" >/dev/null || printf '127.0.1.1\\t%s\\n' "$(hostname)" >> /etc/hosts
-rm -rf /run/corral/*.loaded /var/backups/corral {installed}
+rm -rf /run/corral/*.loaded /var/backups/corral {installed} {roll}
 rmdir /etc/corral 2>/dev/null
 [ -d /run/systemd/system ] && systemctl daemon-reload && systemctl reset-failed
 echo "the hostname $(hostname)"
 """
 
 
+def unmount_script(steps: Iterable[Step]) -> str:
+    """Let go of shared folders, on every machine before any of them stops serving; prints what is in use."""
+    units = " ".join(
+        shlex.quote(path.rpartition("/")[2]) for path in _files(steps) if path.startswith(_UNITS) and ".mount" in path
+    )
+    return f"""
+for unit in {units}; do
+  systemctl -q disable --now $unit 2>/dev/null || echo "the mount $unit, which is in use"
+done
+systemctl -q unmask {NFS3_HELPERS} 2>/dev/null; true
+"""
+
+
 def purge_script(steps: Iterable[Step], people: Iterable[str]) -> str:
     """Remove what the steps wrote and what was installed for them; people's accounts and data stay."""
-    files = [file.path for step in steps if isinstance(step, Files) for file in step.files]
     script = _PURGE.format(
         installed=INSTALLED,
+        roll=ROLL,
         other_databases=OTHER_DATABASES,
-        files=" ".join(shlex.quote(path) for path in sorted(files)),
+        files=" ".join(shlex.quote(path) for path in sorted(_files(steps))),
     )
     names = " ".join(people)
     return script + (f"echo 'the accounts and homes of {names}'\n" if names else "")
+
+
+def _files(steps: Iterable[Step]) -> list[str]:
+    return [file.path for step in steps if isinstance(step, Files) for file in step.files]

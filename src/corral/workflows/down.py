@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from corral.deploy.events import Emit, Event
 from corral.deploy.plan import Graph
-from corral.deploy.purge import CANCEL_JOBS, purge_script
+from corral.deploy.purge import CANCEL_JOBS, purge_script, unmount_script
 from corral.deploy.resources.service import Service
 from corral.errors import HostError
 from corral.hosts.base import Host
@@ -24,6 +24,7 @@ from corral.workflows.state import ClusterState
 _ORDER = ("slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
 _DATA = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge", "packages and accounts")
 _PURGE_TIMEOUT_S = 600.0
+_UNMOUNT_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +98,21 @@ async def _stop(host: Host, service: Service, emit: Emit) -> bool:
 
 async def _purge_all(session: Session, graph: Graph, emit: Emit) -> list[str]:
     """Remove what Corral brought from every machine at once; returns what stays."""
+    steps = {name: [step for (host, _), step in graph.steps.items() if host == name] for name in session.hosts}
+
+    async def unmount(host: Host) -> list[str]:
+        done = await host.run(unmount_script(steps[host.name]), timeout_s=_UNMOUNT_TIMEOUT_S)
+        return [f"{host.name}: {line}" for line in done.stdout.splitlines()]
 
     async def purge(host: Host) -> list[str]:
         emit(Event("started", host.name, "purge", "remove what Corral brought"))
-        steps = [step for (name, _), step in graph.steps.items() if name == host.name]
-        done = await host.run(purge_script(steps, session.spec.users), timeout_s=_PURGE_TIMEOUT_S)
+        done = await host.run(purge_script(steps[host.name], session.spec.users), timeout_s=_PURGE_TIMEOUT_S)
         if not done.ok:
             raise HostError(host.name, f"not everything could be removed: {done.last_words()}")
         emit(Event("changed", host.name, "purge"))
         return [f"{host.name}: {line}" for line in done.stdout.splitlines()]
 
-    answers = await asyncio.gather(*(purge(host) for host in session.hosts.values()))
-    return [line for lines in answers for line in lines]
+    hosts = session.hosts.values()
+    in_use = await asyncio.gather(*(unmount(host) for host in hosts))
+    answers = await asyncio.gather(*(purge(host) for host in hosts))
+    return [line for lines in (*in_use, *answers) for line in lines]

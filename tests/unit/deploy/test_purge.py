@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.unit.deploy.clusters import THREE, cluster_of, facts
 
-from corral.deploy.purge import purge_script
+from corral.deploy.purge import purge_script, unmount_script
 from corral.deploy.steps import steps_for
 from corral.deploy.steps.database import OTHER_DATABASES
 from corral.hosts.local import LocalHost
@@ -45,3 +45,12 @@ def test_databases_of_others_are_told_from_ours_and_mariadbs_own(tmp_path: Path)
     assert asyncio.run(LocalHost().run(look)).stdout == ""
     (tmp_path / "shop").mkdir()
     assert asyncio.run(LocalHost().run(look)).stdout == "shop "
+
+
+def test_shared_folders_are_let_go_of_and_never_emptied() -> None:
+    text = THREE + "storage: {shared: {server: node0, path: /srv/data, mount: /shared}}\n"
+    cluster = cluster_of(text, {f"node{i}": facts() for i in range(3)})
+    steps = steps_for(cluster, cluster.nodes["node1"])
+    assert "for unit in shared.mount;" in unmount_script(steps)
+    assert "/etc/systemd/system/shared.mount" in purge_script(steps, [])
+    assert "/srv/data" not in purge_script(steps_for(cluster, cluster.head), []) + unmount_script(steps)

@@ -24,8 +24,8 @@ if [ ! -e $policy ] || grep -q 'Written by Corral' $policy; then
   cat > $policy <<'END_OF_POLICY'
 #!/bin/sh
 # Written by Corral: no package starts a daemon while Corral installs packages.
-flock -n /run/corral/packages.lock true && exit 0
-exit 101
+[ -e /run/corral/packages.lock ] && ! flock -n /run/corral/packages.lock true && exit 101
+exit 0
 END_OF_POLICY
   chmod 755 $policy
 fi

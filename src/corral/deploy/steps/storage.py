@@ -18,9 +18,9 @@ _LOADED = "/run/corral/exports.loaded"
 _NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {_EXPORTS} > {_LOADED}"
 
 # Packages bring the helpers of NFS 3, which listen to everybody; a machine that mounts by version 3 needs them.
-_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
+NFS3_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
 _HELPERS_LOOK = f"""
-grep -qE ' nfs .*vers=3' /proc/mounts || for unit in {_HELPERS}; do
+grep -qE ' nfs .*vers=3' /proc/mounts || for unit in {NFS3_HELPERS}; do
   [ "$(systemctl is-enabled $unit 2>/dev/null)" = masked ] || echo $unit
 done
 """
@@ -47,12 +47,15 @@ echo "Try: attach the folder at {mount} by the provider's own means, and write '
 """
 
 _KEEPER_LOOK = """
+timeout -s KILL 20 stat -t {mount}/. >/dev/null 2>&1 || {{ echo "{mount} does not answer"; exit; }}
 [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo "{marker}"
 [ -d {homes} ] || echo "{homes}"
 [ "$(stat -c %a {mount}/jobs 2>/dev/null)" = 1777 ] || echo "{mount}/jobs"
 """
 _KEEPER_ACT = """
-[ -d {mount} ] || {{ echo "there is no {mount} here. Try: mount it on every machine"; exit 1; }}
+timeout -s KILL 20 stat -t {mount}/. >/dev/null || {{
+  echo "{mount} is not there or does not answer. Try: mount it on every machine, or see to its server"; exit 1
+}}
 {{ mkdir -p -m 755 {homes} && mkdir -p {mount}/jobs && chmod 1777 {mount}/jobs && echo {cluster} > {marker}; }} || {{
   echo "root of this machine may not write to {mount}."
   echo "Try: on its server, make {homes} and {mount}/jobs with mode 1777, and the file {marker} with the text {cluster}"
@@ -134,7 +137,7 @@ def _mount(storage: Storage) -> list[Step]:
         Script(
             "NFS 3 helpers",
             look=_HELPERS_LOOK,
-            act=f"systemctl -q mask --now {_HELPERS}",
+            act=f"systemctl -q mask --now {NFS3_HELPERS}",
             doing="switch the helpers of NFS 3 off",
             after=("packages",),
         ),
