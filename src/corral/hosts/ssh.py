@@ -19,8 +19,9 @@ _SUDO_TIMEOUT_S = 20.0
 # The remote `timeout` ends a slow command; only a host that went silent outlives it by this much.
 _SILENCE_S = 20.0
 _KILL_AFTER_S = 5
-# sshd's default MaxSessions is 10 per connection; the lock holds one, and one that ends counts until it is reaped.
-_MAX_SESSIONS = 6
+# sshd's default MaxSessions is 10 per connection, and one that ends counts until sshd has reaped it: as many may
+# be ending as begin, and the lock holds one more.
+_MAX_SESSIONS = 4
 
 
 class SSHHost:
