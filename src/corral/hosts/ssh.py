@@ -21,6 +21,7 @@ _SILENCE_S = 20.0
 _KILL_AFTER_S = 5
 # sshd's default MaxSessions is 10 per connection.
 _MAX_SESSIONS = 8
+_OPEN_AGAIN_S = (0.1, 0.3, 1.0, 2.0)
 
 
 class SSHHost:
@@ -108,7 +109,7 @@ class SSHHost:
     async def _session(self, command: str, stdin: bytes, on_line: OnLine | None) -> Completed:
         out: list[str] = []
         err: list[str] = []
-        async with self._connection.create_process(command, encoding=None) as process:
+        async with await self._open(command) as process:
             # A program may end without reading all its input: that is its right, not a broken connection.
             with suppress(BrokenPipeError):
                 process.stdin.write(stdin)
@@ -118,6 +119,14 @@ class SSHHost:
         if process.exit_status is None or process.exit_status < 0:
             raise Lost(self.name, "the connection broke while a command ran")
         return Completed(process.exit_status, "".join(out), "".join(err))
+
+    async def _open(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        """Open a session; to sshd one that has just ended may still count, and another is refused for a moment."""
+        for wait_s in _OPEN_AGAIN_S:
+            with suppress(asyncssh.ChannelOpenError):
+                return await self._connection.create_process(command, encoding=None)
+            await asyncio.sleep(wait_s)
+        return await self._connection.create_process(command, encoding=None)
 
     async def close(self) -> None:
         self._connection.close()
