@@ -43,10 +43,15 @@ def public(key: Path) -> str:
     return key.with_name(f"{key.name}.pub").read_text().strip()
 
 
+def write(lab: Lab, **sections: Any) -> None:
+    """Replace sections of the cluster file; nothing is done about it."""
+    content = yaml.safe_load(lab.file.read_text()) | sections
+    lab.file.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
 def set_users(lab: Lab, **users: dict[str, Any]) -> None:
     """Write these people into the file, and nobody else, and make it true."""
-    content = yaml.safe_load(lab.file.read_text()) | {"users": users}
-    lab.file.write_text(yaml.safe_dump(content, sort_keys=False))
+    write(lab, users=users)
     lab.corral("up")
     assert lab.json("up")["changed"] == 0
 
@@ -73,7 +78,7 @@ def test_somebody_new_logs_in_with_her_key_and_runs_jobs_under_her_own_id(lab: L
     for node in NODES:
         assert log_in(lab, key, "id -u; pwd", node).stdout.split() == [uid, "/home/alice"]
     ran = log_in(lab, key, "cd /tmp && srun -N2 -l id -u")
-    assert ran.stdout.splitlines() == [f"0: {uid}", f"1: {uid}"], ran.stderr
+    assert sorted(ran.stdout.splitlines()) == [f"0: {uid}", f"1: {uid}"], ran.stderr
     assert log_in(lab, key, "stat -c %a ~ ~/.ssh/authorized_keys").stdout.split() == ["700", "600"]
 
 
@@ -133,10 +138,21 @@ def test_an_account_that_was_there_before_is_used_and_never_disabled(lab: Lab, k
 
 
 def test_an_account_with_another_id_is_an_error_that_names_the_machine_and_the_way_out(lab: Lab) -> None:
-    content = yaml.safe_load(lab.file.read_text()) | {"users": {"bob": {"uid": 4712}}}
-    lab.file.write_text(yaml.safe_dump(content, sort_keys=False))
+    write(lab, users={"bob": {"uid": 4712}})
     said = lab.corral("up", exit_code=1)
     assert "node1" in said
     assert "bob exists here with id 4711" in said
     assert "'uid: 4711'" in said
     set_users(lab)
+
+
+def test_a_home_that_exists_is_not_moved_when_storage_is_added(lab: Lab, key: Path) -> None:
+    set_users(lab, alice={"ssh_keys": [public(key)]})
+    write(lab, storage={"shared": {}})
+    assert "alice has the home /home/alice, not /shared/home/alice" in lab.corral("plan", "--diff")
+    set_users(lab, alice={"ssh_keys": [public(key)]})
+    assert log_in(lab, key, "pwd; cat /home/alice/results", "node0").stdout.split() == [
+        "/shared/home/alice",
+        "precious",
+    ]
+    assert log_in(lab, key, "pwd", "node1").stdout.strip() == "/shared/home/alice"

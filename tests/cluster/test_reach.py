@@ -23,9 +23,6 @@ from corral.providers.local import LocalMachines
 from corral.spec.model import LocalSpec
 
 PASSWORD = "correct horse $1"
-# An address of node1 that only node0 has a way to.
-BEHIND = "10.99.0.11"
-
 USERS = f"""
 for user in ada bob; do
   useradd -m -s /bin/bash $user && install -d -o $user -m 700 /home/$user/.ssh
@@ -70,11 +67,13 @@ class World:
 
 def as_root(machine: Machine, script: str) -> Completed:
     async def there() -> Completed:
-        host = await Login(KnownHosts(Path(os.devnull))).connect(machine)
+        login = Login(KnownHosts(Path(os.devnull)))
+        host = await login.connect(machine)
         try:
             return await host.run(script, timeout_s=30)
         finally:
             await host.close()
+            await login.close()
 
     return asyncio.run(there())
 
@@ -104,6 +103,15 @@ def at_terminal(lab: Lab, answers: dict[str, str], *args: str) -> str:
     return shown
 
 
+@pytest.fixture
+def behind(world: World) -> Iterator[Machine]:
+    """node1, to which only node0 has a way."""
+    route = ["nsenter", f"--net={world.node0.network_namespace}", "ip", "route"]
+    subprocess.run([*route, "add", "unreachable", world.node1.address], check=True)
+    yield replace(world.node1, jump=world.node0, network_namespace=None)
+    subprocess.run([*route, "del", "unreachable", world.node1.address], check=True)
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("reach")
@@ -112,10 +120,6 @@ def world(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterat
         node0, node1 = asyncio.run(local.up(["node0", "node1"], lambda _: None))
         for machine in (node0, node1):
             assert as_root(machine, USERS).ok
-        assert as_root(node1, f"ip addr add {BEHIND}/32 dev host0").ok
-        assert as_root(node0, f"ip route add {BEHIND}/32 dev host0").ok
-        inside = ["nsenter", f"--net={node0.network_namespace}"]
-        subprocess.run([*inside, "ip", "route", "add", "unreachable", f"{BEHIND}/32"], check=True)
         yield World(node0, node1, folder, image_cache)
     finally:
         asyncio.run(local.down())
@@ -194,21 +198,21 @@ def test_preflight_stops_before_anything_is_changed(world: World) -> None:
         assert as_root(world.node1, "rm /etc/slurm/slurm.conf").ok
 
 
-def test_a_sudo_password_through_a_jump_host_makes_a_cluster_and_shows_nowhere(world: World) -> None:
+def test_a_sudo_password_through_a_jump_host_makes_a_cluster_and_shows_nowhere(world: World, behind: Machine) -> None:
     lab = world.operator("ada")
-    hosts = ("ada@10.77.0.10", f"ada@{BEHIND}")
-    assert "no SSH at ada@10.99.0.11:22" in world.init(lab, *hosts, "--accept-new-host-keys", exit_code=1)
+    hosts = ("ada@10.77.0.10", "ada@10.77.0.11")
+    assert "no SSH at ada@10.77.0.11:22" in world.init(lab, *hosts, "--accept-new-host-keys", exit_code=1)
     jump = ("--jump", "bob@10.77.0.10", "--accept-new-host-keys")
     assert "CORRAL_SUDO_PASSWORD" in world.init(lab, *hosts, *jump, exit_code=1)
     wrong = replace(lab, variables={**lab.variables, "CORRAL_SUDO_PASSWORD": "wrong"})
     assert "sudo refused the password of ada" in world.init(wrong, *hosts, *jump, exit_code=1)
     right = replace(lab, variables={**lab.variables, "CORRAL_SUDO_PASSWORD": PASSWORD})
     said = world.init(right, *hosts, *jump)
-    assert as_root(world.node1, f"nohup sh -c '{WATCH}' > /dev/null 2>&1 &").ok
+    assert as_root(behind, f"nohup sh -c '{WATCH}' > /dev/null 2>&1 &").ok
     said += right.corral("up")
     assert right.json("up")["changed"] == 0
-    assert as_root(world.node1, "rm /run/watch").ok
-    seen = as_root(world.node1, "tr '\\0' ' ' < /run/seen; journalctl --no-pager").stdout
+    assert as_root(behind, "rm /run/watch").ok
+    seen = as_root(behind, "tr '\\0' ' ' < /run/seen; journalctl --no-pager").stdout
     assert "sudo -S" in seen
     assert PASSWORD not in seen + said
     assert sorted(as_root(world.node0, "srun -N2 hostname").stdout.split()) == ["node0", "node1"]

@@ -74,6 +74,8 @@ def unplug_for_a_minute(server: Vm) -> None:
     server.plug(False)
     time.sleep(60)
     server.plug(True)
+    # The server is a node too, and Slurm asks a node that it gave up only every few minutes.
+    eventually(lambda: server.ssh("systemctl restart slurmd; systemctl is-active slurmd", timeout_s=120), within_s=120)
 
 
 def reboot(server: Vm) -> None:

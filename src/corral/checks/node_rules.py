@@ -25,7 +25,7 @@ _GONE: dict[Cause, tuple[kinds.Kind, str]] = {
 
 
 def findings_of(case: Case) -> list[Finding]:
-    """All that is wrong with one machine; a node that is out of service has at least one finding."""
+    """All that is wrong with one machine; a node that is out of service for a reason has at least one finding."""
     if case.machine is None:
         return [_unreachable(case), *_person(case)]
     found: list[Finding] = []
@@ -61,9 +61,8 @@ def _left(case: Case, details: NodeDetails, found: list[Finding]) -> list[Findin
     if not details.out_of_service or any(finding.severity == "error" for finding in found):
         return []
     if details.reason is None:
-        if "NOT_RESPONDING" in details.flags or details.state == "UNKNOWN":
-            return [_silent(case, "slurmd runs, but the controller gets no answer from it")]
-        return [case.finding(kinds.CAUSE_GONE, f"it is {details.state.lower()} without a reason")]
+        # A node that just came back, or whose controller did: if it stays silent, Slurm will give a reason.
+        return []
     verdict = judge(details.reason)
     if verdict.cause == "person":
         return []

@@ -10,8 +10,8 @@ _INTRODUCTION = """# Troubleshooting
 
 `corral doctor` looks at the controller and at every machine and says in plain words what is wrong, where, and how to
 mend it; `corral doctor NAME` looks at one machine, `--json` prints it for programs, and `--fix` mends what can be
-mended without risk to running jobs. It exits 0 when nothing is wrong and 1 otherwise. What a
-person drained is never resumed.
+mended without risk to running jobs. It exits 1 when something is wrong; a warning alone does
+not count. What a person drained is never resumed.
 
 This page is made from the doctor's own findings: `make docs`.
 """

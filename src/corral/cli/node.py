@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from corral.cli.operator import operator
+from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import SilentWatch, watching
 from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
 from corral.cli.up import show_report
@@ -31,6 +31,7 @@ def add(
     user: Annotated[str | None, typer.Option(help="The user to log in as.")] = None,
     port: Annotated[int | None, typer.Option(help="The SSH port.")] = None,
     key: Annotated[Path | None, typer.Option(help="The private key to log in with.")] = None,
+    accept_new_host_keys: AcceptOption = False,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,7 +40,8 @@ def add(
     options = {"address": address, "user": user, "port": port, "key": str(key) if key else None}
     keys = {option: value for option, value in options.items() if value is not None}
     with watching("adding", instead=SilentWatch() if as_json else None) as watch:
-        report = run(add_node(find_cluster_file(cluster), name, keys, watch.emit, watch.say, operator(watch.paused)))
+        person = operator(watch.paused, accept_new_host_keys=accept_new_host_keys)
+        report = run(add_node(find_cluster_file(cluster), name, keys, watch.emit, watch.say, person))
     _finish(report, as_json, began)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 
@@ -19,9 +20,9 @@ _SUDO_TIMEOUT_S = 20.0
 # The remote `timeout` ends a slow command; only a host that went silent outlives it by this much.
 _SILENCE_S = 20.0
 _KILL_AFTER_S = 5
-# sshd's default MaxSessions is 10 per connection.
-_MAX_SESSIONS = 8
-_OPEN_AGAIN_S = (0.1, 0.3, 1.0, 2.0)
+# sshd's default MaxSessions is 10 per connection, and the lock holds one.
+_MAX_SESSIONS = 6
+_REFUSED_S = 15.0
 
 
 class SSHHost:
@@ -81,7 +82,7 @@ class SSHHost:
     @asynccontextmanager
     async def hold(self, script: str) -> AsyncIterator[str]:
         try:
-            process = await self._connection.create_process(self._command(script), encoding=None)
+            process = await self._open(self._command(script))
             process.stdin.write(self._input(script))
             first = await asyncio.wait_for(process.stdout.readline(), _FIRST_LINE_TIMEOUT_S)
         except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
@@ -92,6 +93,20 @@ class SSHHost:
             with suppress(OSError, asyncio.TimeoutError, asyncssh.Error):
                 process.stdin.write_eof()
                 await asyncio.wait_for(process.wait_closed(), 2)
+
+    async def _open(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        """Start a command. A session that sshd refused never ran, so asking again is safe.
+
+        sshd counts a session until it has reaped it, which a busy machine takes its time for.
+        """
+        deadline = time.monotonic() + _REFUSED_S
+        while True:
+            try:
+                return await self._connection.create_process(command, encoding=None)
+            except asyncssh.ChannelOpenError:
+                if self._connection.is_closed() or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.1)
 
     def _command(self, script: str, prefix: str = "") -> str:
         """The script travels on stdin before its own input, so nothing of it shows in an argument list."""
@@ -119,14 +134,6 @@ class SSHHost:
         if process.exit_status is None or process.exit_status < 0:
             raise Lost(self.name, "the connection broke while a command ran")
         return Completed(process.exit_status, "".join(out), "".join(err))
-
-    async def _open(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
-        """Open a session; to sshd one that has just ended may still count, and another is refused for a moment."""
-        for wait_s in _OPEN_AGAIN_S:
-            with suppress(asyncssh.ChannelOpenError):
-                return await self._connection.create_process(command, encoding=None)
-            await asyncio.sleep(wait_s)
-        return await self._connection.create_process(command, encoding=None)
 
     async def close(self) -> None:
         self._connection.close()

@@ -109,8 +109,8 @@ def test_slurmd_waits_for_the_folder_and_the_folder_for_its_server() -> None:
 def test_homes_are_made_where_the_folder_is_kept() -> None:
     shape = cluster(SERVED + "users: {alice: {uid: 2001}}\n")
     assert "person alice 2001 /mnt/lab-data/home/alice\n" in people.steps(shape, shape.nodes["node0"])[0].probe()
-    assert "case $1 in /mnt/lab-data/home/*) false" in probe(shape, "node0", "homes")
-    assert "case $1 in '') false" in probe(shape, "node1", "homes")
+    assert "case $1 in /mnt/lab-data/home/*) false;; *) true;; esac" in probe(shape, "node0", "homes")
+    assert "case $1 in /mnt/lab-data/home/*) timeout" in probe(shape, "node1", "homes")
 
 
 def test_a_machine_without_systemd_is_told_that_it_can_neither_serve_nor_mount() -> None:

@@ -72,7 +72,7 @@ gone() {
 # A shared home is its owner's alone: where root is squashed, even root must come as the owner.
 _HOMES = """
 as() { id=$1; shift; setpriv --reuid $id --regid $id --clear-groups "$@"; }
-kept_here() { case $1 in %(elsewhere)s) false;; *) true;; esac; }
+kept_here() { %(kept_here)s; }
 block() { as $1 sed -n '/^# corral: begin$/,/^# corral: end$/p' $2/.ssh/authorized_keys 2>/dev/null; }
 wanted() { [ $# = 0 ] || printf '%%s\\n' '# corral: begin' "$@" '# corral: end'; }
 settled() { # uid home key...
@@ -123,7 +123,7 @@ shut() {
   left | while read -r name uid kind; do
     home=$(home_of $name); kept_here $home || continue
     case $kind in
-      made) as $uid sh -c 'cd "$1/.ssh" && mv authorized_keys authorized_keys.disabled' sh $home;;
+      made) keys=$home/.ssh/authorized_keys; ! as $uid test -e $keys || as $uid mv $keys $keys.disabled;;
       found) write_keys $uid $home;;
     esac
   done
@@ -135,7 +135,7 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
     spec = cluster.spec
     people = f"people='{' '.join(spec.users)}'\n"
     accounts = "".join(f"person {name} {spec.uid(name)} {spec.home(name)}\n" for name in spec.users) + "gone\n"
-    homes = _HOMES % {"elsewhere": _elsewhere(cluster, node)}
+    homes = _HOMES % {"kept_here": _kept_here(cluster, node)}
     keys = "".join(
         f"home {name} {spec.uid(name)} {' '.join(shlex.quote(key) for key in user.ssh_keys)}\n"
         for name, user in spec.users.items()
@@ -158,7 +158,10 @@ def steps(cluster: Cluster, node: Node) -> list[Step]:
     ]
 
 
-def _elsewhere(cluster: Cluster, node: Node) -> str:
-    """A shell pattern of homes that another machine takes care of."""
+def _kept_here(cluster: Cluster, node: Node) -> str:
+    """A test whether this machine takes care of the home $1: of a shared one its keeper does, while it is there."""
     storage = storage_of(cluster, node)
-    return "''" if storage is None or storage.is_keeper else f"{storage.shared.homes}/*"
+    if storage is None:
+        return "true"
+    there = f"timeout -s KILL 10 test -e {storage.marker}" if storage.is_keeper else "false"
+    return f"case $1 in {storage.shared.homes}/*) {there};; *) true;; esac"

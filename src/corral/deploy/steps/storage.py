@@ -47,12 +47,15 @@ echo "Try: attach the folder at {mount} by the provider's own means, and write '
 """
 
 _KEEPER_LOOK = """
+timeout -s KILL 20 stat -t {mount}/. >/dev/null 2>&1 || {{ echo "{mount} does not answer"; exit; }}
 [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo "{marker}"
 [ -d {homes} ] || echo "{homes}"
 [ "$(stat -c %a {mount}/jobs 2>/dev/null)" = 1777 ] || echo "{mount}/jobs"
 """
 _KEEPER_ACT = """
-[ -d {mount} ] || {{ echo "there is no {mount} here. Try: mount it on every machine"; exit 1; }}
+timeout -s KILL 20 stat -t {mount}/. >/dev/null || {{
+  echo "{mount} is not there or does not answer. Try: mount it on every machine, or see to its server"; exit 1
+}}
 {{ mkdir -p -m 755 {homes} && mkdir -p {mount}/jobs && chmod 1777 {mount}/jobs && echo {cluster} > {marker}; }} || {{
   echo "root of this machine may not write to {mount}."
   echo "Try: on its server, make {homes} and {mount}/jobs with mode 1777, and the file {marker} with the text {cluster}"
