@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import shutil
 import statistics
@@ -74,6 +75,12 @@ class BareBed(Bed):
         """The command as somebody in the machines' own network runs it."""
         return ["nsenter", f"--net={self.network_namespace}", *argv]
 
+    def left_to_do(self) -> list[str]:
+        """What Corral would still change."""
+        look = CorralInside().look(self)
+        steps = json.loads(output(Command([*look.argv, "--json"])))["steps"]
+        return [f"{step['host']}: {step['step']}" for step in steps if step["verdict"] != "ok"]
+
     def cluster(self) -> Cluster:
         """With the facts of machines that have Slurm: taken once, for Ansible to start from."""
         if self._known is None:
@@ -88,6 +95,10 @@ class CorralInside(Corral):
         assert isinstance(bed, BareBed)
         return Command(bed.inside(super().deploy(bed).argv))
 
+    def look(self, bed: Bed) -> Command:
+        assert isinstance(bed, BareBed)
+        return Command(bed.inside(super().look(bed).argv))
+
 
 def measure(tool: Tool, bed: BareBed) -> float:
     """Seconds from bare machines to the first job on all of them."""
@@ -99,7 +110,7 @@ def measure(tool: Tool, bed: BareBed) -> float:
     output(first)
     seconds = time.monotonic() - began
     tool.finish()
-    left = [f"{step.host}: {step.step}" for step in bed.plan().steps if step.verdict != "ok"]
+    left = bed.left_to_do()
     if left:
         raise SystemExit(f"{tool.name} does not lead to the wanted state: {', '.join(left)}")
     print(f"  {tool.name:8} {seconds:7.1f} s", flush=True)

@@ -42,7 +42,8 @@ def lab(request: pytest.FixtureRequest, tmp_path: Path, image_cache: Path) -> It
 @pytest.mark.parametrize("lab", ["trixie"], indirect=True)
 def test_a_supported_upgrade_keeps_the_running_job_and_the_history(lab: Lab) -> None:
     lab.as_user("alice", "srun -n1 --mem=100 true")
-    lab.as_user("alice", "printf '#!/bin/sh\\nsrun sh -c \"sleep 100; hostname\"\\n' > job.sh")
+    wait = "until [ -e /shared/go ]; do sleep 1; done; hostname"
+    lab.as_user("alice", f"printf '#!/bin/sh\\nsrun sh -c \"{wait}\"\\n' > job.sh")
     job = lab.as_user("alice", "sbatch --parsable -N2 --mem=100 -o out.txt job.sh").strip()
     eventually(lambda: "RUNNING" in lab.ssh("node0", f"squeue -h -j {job} -o %T"))
     lab.ssh("node0", "apt-get -qq update")
@@ -63,7 +64,8 @@ def test_a_supported_upgrade_keeps_the_running_job_and_the_history(lab: Lab) -> 
     listed = lab.ssh("node0", "scontrol show nodes | grep -o 'Version=[^ ]*'").split()
     assert [version[:13] for version in listed] == ["Version=26.05"] * 2
     assert "RUNNING" in lab.ssh("node0", f"squeue -h -j {job} -o %T"), "it ran through all of it"
-    eventually(lambda: "COMPLETED" in lab.ssh("node0", f"sacct -nPX -j {job} -o state"), within_s=150)
+    lab.ssh("node0", "touch /shared/go")
+    eventually(lambda: "COMPLETED" in lab.ssh("node0", f"sacct -nPX -j {job} -o state"))
     assert sorted(lab.ssh("node0", "cat /shared/out.txt").split()) == ["node0", "node1"]
     assert "1|COMPLETED" in lab.ssh("node0", "sacct -nPX -S now-1hour -o jobid,state")
     kept = lab.ssh("node0", "stat -c '%a %n' /var/backups/corral/*").split()
