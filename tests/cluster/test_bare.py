@@ -15,7 +15,8 @@ from tests.cluster.lab import Lab, static_lab
 from corral.providers.local import LocalMachines
 from corral.spec.model import LocalSpec
 
-pytestmark = pytest.mark.timeout(900)
+# The machines fetch their packages from the distribution's mirror.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 NODES = ("node0", "node1")
 JOB = "cd /tmp && runuser -u alice -- srun -N2 --gres=gpu:1 hostname"
 
@@ -123,7 +124,6 @@ def test_purge_asks_and_then_leaves_the_machines_as_they_were(bare: Bare) -> Non
     assert bare.lab.ssh("node0", "cat /home/alice/data /srv/keep").split() == ["mine", "keep"]
 
 
-@pytest.mark.slow
 def test_up_after_a_purge_makes_a_new_cluster(bare: Bare) -> None:
     bare.lab.corral("up", timeout_s=600)
     assert sorted(bare.lab.ssh("node0", JOB).split()) == list(NODES)

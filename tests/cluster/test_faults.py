@@ -127,7 +127,9 @@ def test_a_machine_that_cannot_be_reached_is_named_and_keeps_its_place_in_the_cl
 
 
 def test_two_at_once_the_second_refuses_and_says_who_is_at_work(lab: Lab, tmp_path: Path) -> None:
-    lab.ssh("node0", "systemctl stop slurmrestd slurmctld slurmdbd mariadb munge")
+    # A daemon that takes its time keeps the first one busy.
+    slow = "/etc/systemd/system/slurmd.service.d/slow.conf"
+    lab.ssh("node1", f"printf '[Service]\\nExecStartPre=/bin/sleep 10\\n' > {slow}; systemctl stop slurmd")
     with lab.start("up", "--json") as first:
         assert watch(first, lambda event: event.get("kind") == "started")
         said = lab.corral("up", exit_code=1)
@@ -137,6 +139,7 @@ def test_two_at_once_the_second_refuses_and_says_who_is_at_work(lab: Lab, tmp_pa
         assert f"pid {first.pid}" in elsewhere(lab, tmp_path).corral("up", exit_code=1)
         first.communicate(timeout=120)
         assert first.returncode == 0
+    lab.ssh("node1", f"rm {slow}; systemctl daemon-reload")
     assert works(lab)
 
 
