@@ -25,7 +25,9 @@ class Bed:
 
     def __init__(self, name: str, hosts: int, release: str) -> None:
         self.hosts = hosts
-        self.spec: ClusterSpec = local_cluster(name, hosts, {"release": release})
+        # Without shared storage, which the playbook does not know.
+        local = local_cluster(name, hosts, {"release": release})
+        self.spec: ClusterSpec = local.model_copy(update={"storage": None})
 
     def make_bare(self) -> None:
         """Leave behind only freshly booted machines, whatever was there before."""
