@@ -22,9 +22,12 @@ from corral.spec.model import LocalSpec
 # Debian 13's own branch.
 BRANCH = "550"
 # The machine runs another kernel than its distribution's, and nothing is to be installed for real.
-DRY_RUN = (
-    'uname() { echo amd64; }\napt-get() { case "$*" in *install*) set -- -s "$@";; esac; command apt-get "$@"; }\n'
-)
+DRY_RUN = r"""
+mkdir -p /tmp/dry; cd /tmp/dry
+printf '#!/bin/sh\necho amd64\n' > uname
+printf '#!/bin/sh\ncase "$*" in *install*) set -- -s "$@";; esac\nexec /usr/bin/apt-get "$@"\n' > apt-get
+chmod 755 uname apt-get; PATH=/tmp/dry:$PATH
+"""
 NON_FREE = "sed -i 's/ main$/ main contrib non-free non-free-firmware/' /etc/apt/sources.list"
 
 pytestmark = pytest.mark.slow
