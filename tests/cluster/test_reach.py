@@ -26,7 +26,7 @@ PASSWORD = "correct horse $1"
 USERS = f"""
 for user in ada bob; do
   useradd -m -s /bin/bash $user && install -d -o $user -m 700 /home/$user/.ssh
-  install -o $user -m 600 /root/.ssh/authorized_keys /home/$user/.ssh/authorized_keys
+  install -o $user -m 600 ~root/.ssh/authorized_keys /home/$user/.ssh/authorized_keys
 done
 echo 'ada:{PASSWORD}' | chpasswd
 printf 'ada ALL=(ALL) ALL\\nbob ALL=(ALL) NOPASSWD: ALL\\n' > /etc/sudoers.d/people

@@ -95,7 +95,7 @@ class _Witness(asyncssh.SSHClient):
 
     seen: HostKey | None = None
 
-    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:  # noqa: ARG002
+    def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:  # noqa: ARG002 (asyncssh decides)
         self.seen = HostKey.of(key)
         return False
 

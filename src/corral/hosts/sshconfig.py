@@ -97,6 +97,6 @@ def _config_of(destination: Destination) -> SSHClientConfig:
             destination.user or (),
             destination.host,
             destination.port or (),
-        )  # type: ignore[return-value]
+        )  # type: ignore[return-value]  # asyncssh types load() as its base class
     except (OSError, asyncssh.ConfigParseError) as problem:
         raise InputError(f"{path} cannot be read: {problem}") from problem

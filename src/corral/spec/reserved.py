@@ -18,7 +18,7 @@ USER_NAMES = frozenset(
 USER_PREFIXES = ("systemd-", "_")
 
 MOUNTS = frozenset(
-    "/bin /boot /dev /etc /lib /lib64 /opt /proc /root /run /sbin /sys /tmp /usr /var".split()  # noqa: SIM905
+    "/bin /boot /dev /etc /lib /lib64 /opt /proc /root /run /sbin /sys /tmp /usr /var".split()  # noqa: SIM905 (as above)
 )
 
 _MACHINE = "machines.<name>"

@@ -31,7 +31,7 @@ class Unattended:
     def trusts(self, machine: Machine, key: HostKey) -> bool:  # noqa: ARG002 (what any operator is asked)
         return self.accept_new_host_keys
 
-    def sudo_password(self, machine: Machine, refused: bool) -> str | None:  # noqa: ARG002
+    def sudo_password(self, machine: Machine, refused: bool) -> str | None:  # noqa: ARG002 (as above)
         return None if refused else os.environ.get(PASSWORD_VARIABLE)
 
 

@@ -19,7 +19,7 @@ def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701
+        autoescape=False,  # noqa: S701 (as above)
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
