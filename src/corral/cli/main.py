@@ -10,7 +10,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from corral.cli import doctor, down, init, node, plan, schema, ssh, status, up, version
+from corral.cli import doctor, down, init, node, plan, run, schema, ssh, status, up, version
 from corral.cli.terminal import errors
 from corral.errors import CorralError
 
@@ -27,6 +27,7 @@ app.command()(status.status)
 app.command()(doctor.doctor)
 app.add_typer(node.app, name="node")
 app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(ssh.ssh)
+app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(run.run)
 app.command()(down.down)
 app.command()(schema.schema)
 app.command()(version.version)

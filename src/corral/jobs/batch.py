@@ -121,4 +121,4 @@ class Batch:
             options += ' "${in_srun[@]}"'
             command = f'"${{in_node[@]}}" {command}'
         # Slurm warns with SIGUSR1, which kills whoever does not expect it.
-        return f"srun {options} bash -c 'trap \"\" USR1; exec \"$@\"' - \\\n  {command}"
+        return f'srun {options} bash -c \'trap "" USR1; exec "$@"\' - \\\n  {command}'

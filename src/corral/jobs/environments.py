@@ -43,7 +43,8 @@ def found(name: str, answer: str) -> Environment:
     if not where:
         raise InputError(
             f"--env {name}: there is no virtual environment or conda environment of that name on the cluster. "
-            "Write the path of one that all nodes see, the name of a conda environment, or an image (docker://…, .sqsh, .sif)"
+            "Write the path of one that all nodes see, the name of a conda environment, or an image "
+            "(docker://…, .sqsh, .sif)"
         )
     return Environment(kind, where)
 

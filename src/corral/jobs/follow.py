@@ -13,14 +13,13 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from corral.errors import NoSuchJob
 from corral.jobs.desk import Desk
 from corral.jobs.layout import JobFolder
+from corral.jobs.ledger import LIVE_STATES
 
 _CHUNK = 256 * 1024
 _FAST_S, _SLOW_S = 0.15, 1.0
 _ASK_SLURM_S = 2.0
-_LIVE = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED", "RESIZING", "SIGNALING", "STAGE_OUT")
 _CODES = {"TIMEOUT": 124, "DEADLINE": 124, "OUT_OF_MEMORY": 137, "CANCELLED": 130}
 
 
@@ -83,7 +82,6 @@ class Watcher:
         self._desk, self._unit = desk, unit
         self._offset = 0
         self._asked_at = 0.0
-        self._forgotten = 0
 
     async def glance(self) -> Glance:
         """Look once."""
@@ -99,7 +97,7 @@ class Watcher:
         label = job_id if self._unit.trial is None else f"{job_id}_{self._unit.trial}"
         if ended:
             return Glance(output, state, End("COMPLETED" if ended == "0" else "FAILED", int(ended), label))
-        if not ask_slurm or job_id == "0" or state.split(" ")[0] in _LIVE:
+        if not ask_slurm or job_id == "0" or state.split(" ")[0] in LIVE_STATES:
             return Glance(output, state)
         return Glance(output, state, await self._last_word(label, state.split(" ")[0]))
 
@@ -108,7 +106,7 @@ class Watcher:
         said = await self._desk.must(f"sacct -nXPD -j {label} -o state,exitcode | tail -n 1", timeout_s=30)
         recorded, _, code = said.strip().partition("|")
         word = (state or recorded).split(" ")[0]
-        if word in _LIVE or not word:
+        if word in LIVE_STATES or not word:
             # Slurm does not know it: the keeper sends it again, or the accounting has not heard of its end yet.
             return None
         return End(word, _exit_code(word, code), label)
@@ -133,8 +131,3 @@ async def follow(desk: Desk, unit: Unit) -> AsyncIterator[Glance]:
         # Often while something happens, seldom while nothing does.
         pause = _FAST_S if glance.output else min(_SLOW_S, pause * 1.15)
         await asyncio.sleep(pause)
-
-
-async def find_unit(desk: Desk, job: str, rank: int | None = None) -> Unit:
-    """The unit that a person means by Slurm's number, such as `12` or `12_3`."""
-    raise NoSuchJob(job)

@@ -21,11 +21,12 @@ from pathlib import Path
 from corral.errors import CorralError
 from corral.hosts.shell import LocalShell
 from corral.jobs.desk import Desk
-from corral.jobs.layout import folder_of, is_token, open_folder
+from corral.jobs.layout import JobFolder, folder_of, is_token, open_folder
 from corral.jobs.ledger import Decision, Entry, Known, decide, parse_submissions, unacknowledged
 from corral.jobs.resend import resend
 from corral.jobs.site import SITE_FILE, Site, parse_site
 from corral.jobs.submit import note_submitted
+from corral.jobs.sweep.indices import compress
 
 _EVERY_S = 2.0
 # However long the queue is, asking for it takes this share of the controller's time at most.
@@ -88,7 +89,7 @@ class Books:
         elif decision.settled:
             await self._desk.run(f"rm -f {self._desk.home.open_mark(entry.token)}")
 
-    def _folder(self, entry: Entry):  # type: ignore[no-untyped-def]
+    def _folder(self, entry: Entry) -> JobFolder:
         return self._desk.home.job(entry.token)
 
     async def _entries(self) -> list[Entry]:
@@ -126,8 +127,6 @@ done
 
 
 def _array(entry: Entry, attempt: int) -> str:
-    from corral.jobs.sweep.indices import compress
-
     for submission in entry.submissions:
         if submission.attempt == attempt and submission.units != (None,):
             return compress([unit for unit in submission.units if unit is not None])

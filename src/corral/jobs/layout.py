@@ -1,20 +1,20 @@
 """Where everything of a job lies on shared storage: the one place that knows the names.
 
-    JOBS/.open/USER.TOKEN      submissions that are not settled yet: the ledger
-    JOBS/USER/                 one person's
-      code/HASH/               snapshots of working folders, by content
-      TOKEN/                   one submission, a job or a sweep; Slurm knows it as the job's WorkDir
-        job.json               what was asked for
-        description.json       what Slurm was told, but for the script
-        batch.sh               the script
-        submitted              a line per submission: ATTEMPT JOB-ID EPOCH INDICES
-        log, logs/N.log        output of the job, of a sweep's trials
-        trials.args            a sweep's commands, one line of shell words per trial
-        trials.jsonl           their parameters, one JSON object per line
-        trials/N/              a sweep's units; a job's only unit is TOKEN/ itself
+JOBS/.open/USER.TOKEN      submissions that are not settled yet: the ledger
+JOBS/USER/                 one person's
+  code/HASH/               snapshots of working folders, by content
+  TOKEN/                   one submission, a job or a sweep; Slurm knows it as the job's WorkDir
+    job.json               what was asked for
+    description.json       what Slurm was told, but for the script
+    batch.sh               the script
+    submitted              a line per submission: ATTEMPT JOB-ID EPOCH INDICES
+    log, logs/N.log        output of the job, of a sweep's trials
+    trials.args            a sweep's commands, one line of shell words per trial
+    trials.jsonl           their parameters, one JSON object per line
+    trials/N/              a sweep's units; a job's only unit is TOKEN/ itself
 
-    A unit has: attempt (which submission may run it), work/, ended (its exit code), metrics.jsonl,
-    ranks/N.log, checkpoint/, call.pkl, result.pkl.
+A unit has: attempt (which submission may run it), work/, ended (its exit code), metrics.jsonl,
+ranks/N.log, checkpoint/, call.pkl, result.pkl.
 """
 
 from __future__ import annotations

@@ -15,9 +15,12 @@ from corral.jobs.sweep.indices import expand
 _SENDING_S = 20
 
 LIVE_STATES = frozenset(
-    "PENDING CONFIGURING RUNNING SUSPENDED STOPPED COMPLETING REQUEUED REQUEUE_FED REQUEUE_HOLD RESV_DEL_HOLD SPECIAL_EXIT "
-    "RESIZING SIGNALING STAGE_OUT".split()
-)
+    (
+        "PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "STOPPED", "COMPLETING", "REQUEUED", "REQUEUE_FED",
+        "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "RESIZING", "SIGNALING", "STAGE_OUT",
+    )
+)  # fmt: skip
+"""Of a job that will go on, or start again."""
 
 
 @dataclass(frozen=True, slots=True)

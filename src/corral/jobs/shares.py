@@ -43,9 +43,7 @@ def _all_gpus(node: NodeState) -> int:
     return sum(node.gpus.values())
 
 
-def _too_few(
-    wanted: Resources, gpus: Gpus, members: Sequence[NodeState], fitting: Sequence[NodeState]
-) -> str:
+def _too_few(wanted: Resources, gpus: Gpus, members: Sequence[NodeState], fitting: Sequence[NodeState]) -> str:
     kinds = sorted({kind for node in members for kind in node.gpus if kind})
     if gpus.type and gpus.type not in kinds:
         return f"no node has GPUs of type '{gpus.type}'; there are: {', '.join(kinds) or 'none'}"
@@ -54,6 +52,7 @@ def _too_few(
     most = max((_has(node, gpus) for node in members), default=0)
     what = f"{gpus.count} GPUs" if gpus.count > 1 else "a GPU"
     return (
-        f"{wanted.nodes} node{'s' if wanted.nodes > 1 else ''} with {what} each were asked for; of {len(members)} nodes "
-        f"{len(fitting)} have as many, and the most GPUs that one has is {most}. Try: fewer --gpus (they count per node) or --nodes"
+        f"{wanted.nodes} node{'s' if wanted.nodes > 1 else ''} with {what} each were asked for; of {len(members)} "
+        f"nodes {len(fitting)} have as many, and the most GPUs that one has is {most}. Try: fewer --gpus (they count "
+        "per node) or --nodes"
     )

@@ -41,10 +41,12 @@ class Snapshot:
     def packed(self) -> bytes:
         """All files as a compressed archive; only names, content and whether they can be run are kept."""
         raw = io.BytesIO()
-        with gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, mtime=0) as zipped:
-            with tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                for name in self.files:
-                    archive.add(self.folder / name, name, recursive=False, filter=_anonymous)
+        with (
+            gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=1, mtime=0) as zipped,
+            tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for name in self.files:
+                archive.add(self.folder / name, name, recursive=False, filter=_anonymous)
         return raw.getvalue()
 
 
@@ -125,7 +127,7 @@ def _too_much(folder: Path, sizes: dict[str, int]) -> str:
         parts[name.partition("/")[0]] += size
     biggest = ", ".join(f"{name} ({size / 1024**2:.0f} MiB)" for name, size in parts.most_common(3))
     return (
-        f"{folder} is too much to send with a job: {len(sizes)} files, {sum(sizes.values()) / 1024**2:.0f} MiB, most of it in "
-        f"{biggest}. Try: list what the job does not need in {IGNORE_FILE}, keep data on the cluster's shared storage, "
+        f"{folder} is too much to send with a job: {len(sizes)} files, {sum(sizes.values()) / 1024**2:.0f} MiB, most "
+        f"of it in {biggest}. Try: list what the job does not need in {IGNORE_FILE}, keep data on shared storage, "
         "or run without the folder: --no-folder"
     )

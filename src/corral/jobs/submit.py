@@ -203,7 +203,7 @@ def _write_down(desk: Desk, prepared: Prepared, code_bytes: int) -> str:
     lines = [
         "set -e; umask 077",
         f"(umask 0; mkdir -p -m 1777 {open_folder(home.jobs)}); mkdir -p {home.path}/code",
-        f'[ -O {home.path} ] || {{ echo "{home.path} belongs to $(stat -c %U {home.path}), not to {desk.user}"; exit 1; }}',
+        f'[ -O {home.path} ] || {{ echo "{home.path} is not {desk.user}\'s own"; exit 1; }}',
     ]
     if prepared.upload is not None:
         code = home.code(prepared.upload.digest)

@@ -1,0 +1,45 @@
+"""A job's output on the terminal as it comes, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+from corral.cli.terminal import errors
+from corral.jobs.desk import Desk
+from corral.jobs.follow import End, Unit, follow
+from corral.jobs.layout import JobFolder
+
+_QUIET_S = 2.0
+
+
+async def stream(desk: Desk, folder: JobFolder, *, job_id: int | None) -> int:
+    """Follow a job to its end; its exit code. Ctrl-C leaves the job alone."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        return await show(desk, Unit(folder))
+    except asyncio.CancelledError:
+        errors.print(f"\n[dim]job {job_id} goes on. Try: corral logs -f {job_id}, or corral cancel {job_id}[/]")
+        return 130
+
+
+async def show(desk: Desk, unit: Unit) -> int:
+    """Print what a unit prints until it has ended."""
+    end: End | None = None
+    shown = ""
+    async for glance in follow(desk, unit):
+        if glance.output:
+            sys.stdout.buffer.write(glance.output)
+            sys.stdout.buffer.flush()
+        word, _, reason = glance.state.partition(" ")
+        if word == "PENDING" and reason not in ("", "None", shown):
+            shown = reason
+            errors.print(f"[dim]waiting: {reason}[/]")
+        end = glance.end
+    assert end is not None
+    if end.state not in ("COMPLETED", "FAILED"):
+        errors.print(f"[red]job {end.job_id}: {end.state.lower()}[/]. Try: corral why {end.job_id}")
+    return end.exit_code

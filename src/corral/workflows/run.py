@@ -1,0 +1,72 @@
+"""`corral run`: one command as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corral.errors import InputError
+from corral.jobs import environments
+from corral.jobs.desk import Desk
+from corral.jobs.request import Environment, JobRequest, Resources
+from corral.jobs.snapshot import Snapshot, take
+from corral.jobs.submit import Prepared, ask, prepare
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a person says on the command line or in Python, before the cluster was looked at."""
+
+    command: tuple[str, ...]
+    resources: Resources = field(default_factory=Resources)
+    environment: str = ""
+    name: str = ""
+    ddp: bool = False
+    after: tuple[str, ...] = ()
+    folder: Path | None = None
+    """The working folder to send along; None sends none."""
+
+
+async def prepare_job(desk: Desk, wanted: Ask) -> Prepared:
+    """Look at the folder and the cluster; nothing is changed anywhere."""
+    snapshot = await snapshot_of(wanted)
+    found = await ask(desk, wanted.resources, wanted.environment, snapshot)
+    return prepare(desk, request_of(wanted, found.resources, found.environment), snapshot, has_code=found.has_code)
+
+
+async def snapshot_of(wanted: Ask) -> Snapshot | None:
+    """The folder as it is now, if it is to be sent along."""
+    if wanted.folder is None:
+        return None
+    snapshot = await take(wanted.folder)
+    first = wanted.command[0]
+    if first.endswith(".py") and first not in snapshot.files and not first.startswith("/"):
+        where = wanted.folder / first
+        why = "it is ignored (.gitignore or .corralignore)" if where.exists() else f"there is none in {wanted.folder}"
+        raise InputError(f"{first} cannot be run: {why}")
+    return snapshot
+
+
+def request_of(wanted: Ask, resources: Resources, environment: Environment) -> JobRequest:
+    """The request, with what the cluster answered."""
+    return JobRequest(
+        command=command_of(wanted.command, environment),
+        name=wanted.name or default_name(wanted.command),
+        resources=resources,
+        environment=environment,
+        ddp=wanted.ddp,
+        after=wanted.after,
+    )
+
+
+def command_of(words: Sequence[str], environment: Environment) -> tuple[str, ...]:
+    """A Python file is run by the environment's Python; everything else is a command as it stands."""
+    if words[0].endswith(".py"):
+        return (environments.python(environment), *words)
+    return tuple(words)
+
+
+def default_name(words: Sequence[str]) -> str:
+    """`train` for `src/train.py --lr 1`."""
+    return Path(words[0]).stem or "job"
