@@ -1,0 +1,1 @@
+"""RUN: what people submit, and how none of it is lost."""
