@@ -28,7 +28,8 @@ from corral.jobs.site import SITE_FILE, Site, parse_site
 from corral.jobs.submit import note_submitted
 from corral.jobs.sweep.indices import compress
 
-_EVERY_S = 2.0
+HEARTBEAT = Path("/run/corral/keeper")
+_EVERY_S, _MOST_S = 2.0, 15.0
 # However long the queue is, asking for it takes this share of the controller's time at most.
 _SHARE = 20
 
@@ -96,10 +97,17 @@ def _array(entry: Entry, attempt: int) -> str:
     return ""
 
 
+def heartbeat() -> None:
+    """Tell the deployment that the keeper goes round."""
+    HEARTBEAT.parent.mkdir(mode=0o700, exist_ok=True)
+    HEARTBEAT.touch()
+
+
 async def keep(site: Site) -> None:
     """Balance everybody's books, for ever."""
     while True:
         began = time.monotonic()
+        heartbeat()
         for user, tokens in open_submissions(site).items():
             desk = Desk(LocalShell(user), site)
             try:
@@ -108,7 +116,8 @@ async def keep(site: Site) -> None:
                 _log.info("%s: %s", user, problem)
             finally:
                 await desk.close()
-        await asyncio.sleep(max(_EVERY_S, _SHARE * (time.monotonic() - began)))
+            heartbeat()
+        await asyncio.sleep(min(_MOST_S, max(_EVERY_S, _SHARE * (time.monotonic() - began))))
 
 
 def main() -> None:

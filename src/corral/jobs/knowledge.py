@@ -39,25 +39,25 @@ true
 
 async def in_queue(desk: Desk) -> dict[str, list[Known]]:
     """What the controller knows of the person's jobs, by token; those that ended minutes ago included."""
-    return _known(desk, await desk.must(f"squeue -h -r -t all -u {desk.user} -o '%i{_FIELD}%T{_FIELD}%Z'"))
+    return _known(desk, await desk.must(f"squeue -h -r -t all -u {desk.user} -o '%i{_FIELD}%T{_FIELD}{_FIELD}%Z'"))
 
 
 async def in_history(desk: Desk, entries: Iterable[Entry]) -> dict[str, list[Known]]:
     """What the accounting knows of the person's jobs since these were sent, by token."""
     since = min(submission.sent_at for entry in entries for submission in entry.submissions) - 60
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since))
-    listing = f"TZ=UTC sacct -nXPD -u {desk.user} -S {start} --delimiter='{_FIELD}' -o jobid,state,workdir"
+    listing = f"TZ=UTC sacct -nXPD -u {desk.user} -S {start} --delimiter='{_FIELD}' -o jobid,state,exitcode,workdir"
     return _known(desk, await desk.must(listing))
 
 
 def _known(desk: Desk, said: str) -> dict[str, list[Known]]:
     found: dict[str, list[Known]] = {}
     for line in said.splitlines():
-        label, state, work_dir = line.split(_FIELD)
+        label, state, exit_code, work_dir = line.split(_FIELD)
         folder = folder_of(work_dir, desk.site.jobs)
         job_id, _, task = label.partition("_")
         if folder is None or (task and not task.isdigit()):
             continue
-        known = Known(int(job_id), int(task) if task else None, state.split(" ")[0])
+        known = Known(int(job_id), int(task) if task else None, state.split(" ")[0], exit_code)
         found.setdefault(folder.token, []).append(known)
     return found

@@ -50,6 +50,11 @@ class Entry:
         """The submission that counts, of every unit."""
         return {unit: submission for submission in self.submissions for unit in submission.units}
 
+    def own(self, known: Iterable[Known]) -> list[Known]:
+        """Of what Slurm knows, without what earlier submissions did: a copy that finds itself replaced ends well."""
+        current = self.current
+        return [job for job in known if job.trial in current and current[job.trial].job_id in (0, job.job_id)]
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -58,6 +63,8 @@ class Known:
     job_id: int
     trial: int | None
     state: str
+    exit_code: str = ""
+    """As the accounting writes it: the code, a colon, the signal."""
 
     @property
     def array_job_id(self) -> int:

@@ -11,7 +11,7 @@ from corral.errors import InputError
 from corral.jobs.desk import Desk
 from corral.jobs.knowledge import in_history, in_queue, read_entries
 from corral.jobs.layout import TRIAL_COMMANDS, TRIAL_PARAMS, JobFolder, is_token
-from corral.jobs.ledger import Entry, Known
+from corral.jobs.ledger import Entry
 from corral.jobs.resend import resend
 from corral.jobs.submit import Prepared, ask, prepare
 from corral.jobs.sweep.command import args_file, params_file, read_params_file
@@ -69,7 +69,8 @@ async def find_sweep(desk: Desk, which: str | None) -> Sweep:
         number = which.partition("_")[0]
         if not number.isdigit():
             raise InputError(f"'{which}' is no sweep: write its job number, such as 12, or leave it out for the latest")
-        script = f"cd {home} && for f in $(grep -lE '^[0-9]+ {number} ' */submitted); do ls ${{f%/*}}/trials.jsonl; done | tail -n 1"
+        told = f"$(grep -lE '^[0-9]+ {number} ' */submitted)"
+        script = f"cd {home} && for file in {told}; do ls ${{file%/*}}/trials.jsonl; done | tail -n 1"
     token = (await desk.run(f"{script} 2>/dev/null")).stdout.strip().partition("/")[0]
     if not token:
         raise InputError(f"{desk.user} has no sweep {which}" if which else f"{desk.user} has no sweeps yet")
@@ -97,7 +98,7 @@ async def resume(desk: Desk, sweep: Sweep, *, failed: bool) -> tuple[int, ...]:
 
 async def cancel(desk: Desk, sweep: Sweep) -> int:
     """End everything of it that waits or runs; how many trials that were."""
-    entry, status = await _look(desk, sweep)
+    _, status = await _look(desk, sweep)
     rest = await desk.rest()
     for job_id in sorted({trial.job_id for trial in status.trials if trial.state in _ACTIVE and trial.job_id}):
         await rest.cancel(job_id)
@@ -125,20 +126,13 @@ async def _look(desk: Desk, sweep: Sweep) -> tuple[Entry, SweepStatus]:
     entry = (await read_entries(desk, [sweep.folder.token]))[0]
     token, count = sweep.folder.token, len(sweep.trials)
     ended = {unit: code for unit, code in entry.ended.items() if unit is not None}
-    queue = _current(entry, (await in_queue(desk)).get(token, []))
+    queue = entry.own((await in_queue(desk)).get(token, []))
     # The queue remembers ends for some minutes; only what it forgot must be looked up.
     status = sweep_status(count, ended, queue, queue)
     if status.missing:
-        status = sweep_status(
-            count, ended, queue, queue + _current(entry, (await in_history(desk, [entry])).get(token, []))
-        )
+        past = entry.own((await in_history(desk, [entry])).get(token, []))
+        status = sweep_status(count, ended, queue, queue + past)
     return entry, status
-
-
-def _current(entry: Entry, known: Sequence[Known]) -> list[Known]:
-    """Without what earlier submissions of a trial did: a copy that finds itself replaced ends well."""
-    current = entry.current
-    return [job for job in known if job.trial in current and current[job.trial].job_id in (0, job.job_id)]
 
 
 async def _reports(desk: Desk, sweep: Sweep) -> Mapping[int, tuple[Mapping[str, float | int | bool | str], ...]]:
