@@ -11,7 +11,7 @@ from corral.errors import InputError
 from corral.jobs.desk import Desk
 from corral.jobs.knowledge import in_history, in_queue, read_entries
 from corral.jobs.layout import TRIAL_COMMANDS, TRIAL_PARAMS, JobFolder, is_token
-from corral.jobs.ledger import Entry
+from corral.jobs.ledger import Entry, parse_submissions
 from corral.jobs.resend import resend
 from corral.jobs.submit import Prepared, ask, prepare
 from corral.jobs.sweep.command import args_file, params_file, read_params_file
@@ -39,9 +39,17 @@ class Sweep:
     folder: JobFolder
     name: str
     trials: tuple[Trial, ...]
+    job_id: int | None
+    """Of the latest array that was sent; None while the controller has not answered."""
 
 
-async def prepare_sweep(desk: Desk, wanted: Ask, trials: Sequence[Trial], at_most: int | None) -> Prepared:
+async def prepare_sweep(
+    desk: Desk,
+    wanted: Ask,
+    trials: Sequence[Trial],
+    at_most: int | None,
+    files: Mapping[str, bytes] | None = None,
+) -> Prepared:
     """The whole sweep as one job array; nothing is changed anywhere."""
     snapshot = await snapshot_of(wanted)
     found = await ask(desk, wanted.resources, wanted.environment, snapshot)
@@ -54,7 +62,11 @@ async def prepare_sweep(desk: Desk, wanted: Ask, trials: Sequence[Trial], at_mos
         has_code=found.has_code,
         array=array,
         sweep={"units": len(trials), "at_most": at_most},
-        files={TRIAL_COMMANDS: args_file(command, trials), TRIAL_PARAMS: params_file(trials)},
+        files={
+            TRIAL_COMMANDS: args_file(command, trials).encode(),
+            TRIAL_PARAMS: params_file(trials).encode(),
+            **(files or {}),
+        },
     )
 
 
@@ -75,10 +87,11 @@ async def find_sweep(desk: Desk, which: str | None) -> Sweep:
     if not token:
         raise InputError(f"{desk.user} has no sweep {which}" if which else f"{desk.user} has no sweeps yet")
     folder = desk.home.job(token)
-    about, _, params = (
-        await desk.must(f"cd {folder.path} && cat job.json && printf '{_PART}' && cat {TRIAL_PARAMS}")
-    ).partition(_PART)
-    return Sweep(folder, str(json.loads(about)["request"]["name"]), read_params_file(params))
+    files = f"cat job.json && printf '{_PART}' && cat {TRIAL_PARAMS} && printf '{_PART}' && cat submitted"
+    about, params, submitted = (await desk.must(f"cd {folder.path} && {files}")).split(_PART)
+    ids = [submission.job_id for submission in parse_submissions(submitted) if submission.job_id]
+    name = str(json.loads(about)["request"]["name"])
+    return Sweep(folder, name, read_params_file(params), ids[-1] if ids else None)
 
 
 async def status_of(desk: Desk, sweep: Sweep) -> SweepStatus:
