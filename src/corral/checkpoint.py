@@ -214,6 +214,10 @@ class State:
             say(f"{stopped}; this run could save nothing, so it is not queued again")
             sys.exit(1)
         say(f"{stopped}; the job goes back to the queue and continues from there")
+        # For the batch script: of a step on several nodes it sees only the worst exit code, and who leaves first
+        # has the others terminated.
+        if group.rank() == 0 and (job := os.environ.get("CORRAL_JOB_DIR")):
+            Path(job, "again").touch()
         sys.exit(AGAIN)
 
     def _finish(self) -> None:
