@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.jobs import environments
-from corral.jobs.layout import TRIAL_COMMANDS, TRIAL_PARAMS, Home, JobFolder
+from corral.jobs.layout import TRIAL_COMMANDS, Home, JobFolder
 from corral.jobs.request import JobRequest
 
 LIBRARY = "/opt/corral/lib"
@@ -93,10 +93,8 @@ class Batch:
             job,
             "unit=$job/trials/$SLURM_ARRAY_TASK_ID",
             'mkdir -p "$unit" || exit 1',
-            "line=$((SLURM_ARRAY_TASK_ID + 1))",
-            f'eval "set -- $(sed -n "${{line}}p" "$job/{TRIAL_COMMANDS}")"',
-            f'CORRAL_PARAMS=$(sed -n "${{line}}p" "$job/{TRIAL_PARAMS}")',
-            "export CORRAL_PARAMS CORRAL_TRIAL=$SLURM_ARRAY_TASK_ID",
+            f'eval "set -- $(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$job/{TRIAL_COMMANDS}")"',
+            'export CORRAL_TRIAL=$SLURM_ARRAY_TASK_ID CORRAL_PARAMS="$1"; shift',
         ]
 
     def _copy(self) -> str:
