@@ -8,12 +8,10 @@ that still run: after a controller's crash it goes on calling them running thoug
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
-
-from corral.jobs.sweep.indices import expand
 
 
 class TrialState(str, Enum):
@@ -29,10 +27,12 @@ class TrialState(str, Enum):
 
 
 class Task(Protocol):
-    """A row of Slurm's listings (`slurm.listing.JobRow`): `12_3`, or `12_[4-9%2]` for tasks that wait together."""
+    """Tasks of an array in one of Slurm's listings; waiting ones may share a row."""
 
     @property
-    def id(self) -> str: ...
+    def array_job_id(self) -> int: ...
+    @property
+    def array_indices(self) -> tuple[int, ...]: ...
     @property
     def state(self) -> str: ...
 
@@ -61,8 +61,8 @@ class TrialStatus:
 
     index: int
     state: TrialState
-    array_id: int | None = None
-    """Slurm's id of the array that its latest task belongs to."""
+    job_id: int | None = None
+    """The array that its latest task belongs to."""
     slurm_state: str = ""
     exit_code: int | None = None
 
@@ -117,47 +117,28 @@ def sweep_status(
 
     Of trials sent again, leave out what an earlier submission did: a copy that finds itself replaced ends well.
     """
-    queued = _latest(_array_tasks(queue, _WAITING | _RUNNING))
-    over = _latest(_array_tasks(accounting, _ENDS.keys()))
+    queued = _latest(task for task in queue if _base(task.state) in _WAITING | _RUNNING)
+    over = _latest(task for task in accounting if _base(task.state) in _ENDS)
     return SweepStatus(tuple(_judge(index, ended.get(index), queued, over) for index in range(count)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What Slurm says of one trial."""
-
-    array_id: int
-    state: str
-
-
-def _judge(index: int, code: int | None, queued: Mapping[int, _Known], over: Mapping[int, _Known]) -> TrialStatus:
-    known = queued.get(index) or over.get(index)
-    base = known.state if known else ""
+def _judge(index: int, code: int | None, queued: Mapping[int, Task], over: Mapping[int, Task]) -> TrialStatus:
+    task = queued.get(index) or over.get(index)
+    base = _base(task.state) if task else ""
     if code is not None:
         state = TrialState.FAILED if code else TrialState.DONE
     elif index in queued:
         state = TrialState.WAITING if base in _WAITING else TrialState.RUNNING
     else:
         state = _ENDS.get(base, TrialState.LOST)
-    return TrialStatus(index, state, known.array_id if known else None, base, code)
+    return TrialStatus(index, state, task.array_job_id if task else None, base, code)
 
 
-def _array_tasks(rows: Iterable[Task], states: Container[str]) -> Iterator[tuple[int, _Known]]:
-    """Index by index what the rows say, of those in certain states."""
-    for row in rows:
-        array, mark, tasks = row.id.partition("_")
-        base = _base(row.state)
-        if mark and base in states:
-            for index in expand(tasks):
-                yield index, _Known(int(array), base)
-
-
-def _latest(tasks: Iterable[tuple[int, _Known]]) -> dict[int, _Known]:
+def _latest(tasks: Iterable[Task]) -> dict[int, Task]:
     """A trial that was sent again has tasks in several arrays: the newest array has the highest number."""
-    found: dict[int, _Known] = {}
-    for index, known in tasks:
-        if index not in found or known.array_id >= found[index].array_id:
-            found[index] = known
+    found: dict[int, Task] = {}
+    for task in sorted(tasks, key=lambda task: task.array_job_id):
+        found.update(dict.fromkeys(task.array_indices, task))
     return found
 
 
