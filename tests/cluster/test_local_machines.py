@@ -102,12 +102,10 @@ class TestWhatMachinesAre:
     def test_no_unit_of_the_system_failed(self, node0: Machine) -> None:
         assert sh(node0, "systemctl is-system-running --wait; systemctl --failed --no-legend") == "running"
 
-    def test_nothing_of_slurm_runs_or_is_configured_and_there_is_no_python(self, node0: Machine) -> None:
+    def test_nothing_of_slurm_runs_or_is_configured(self, node0: Machine) -> None:
         units = "slurmctld slurmd slurmdbd slurmrestd munge mariadb"
         assert set(sh(node0, f"systemctl is-enabled {units} || :").split()) == {"disabled"}
         assert sh(node0, "ls /etc/munge/munge.key /etc/slurm/slurm.conf 2>/dev/null || :") == ""
-        # Where Corral runs on the distribution's Python, the machines see that one; none is installed on them.
-        assert sh(node0, "dpkg-query -W python3-minimal 2>/dev/null || :") == ""
 
     def test_another_host_key_than_the_pinned_one_is_refused(self, node0: Machine, node1: Machine) -> None:
         with pytest.raises(Unreachable, match="has CHANGED"):
@@ -304,6 +302,9 @@ class TestClusters:
             program = "import sys, ssl, ctypes; print(sys.prefix)"
             machine = cluster.machines()[0]
             assert sh(machine, f"su -s /bin/sh nobody -c '{python} -c \"{program}\"'") == str(environment)
+            # The machine's own Python of the same name stays its own.
+            own = sh(machine, "/usr/bin/python3 -c 'import sys; print(sys.prefix, *sys.version_info[:2])'")
+            assert own == "/usr 3 13"
         finally:
             asyncio.run(cluster.down())
 
