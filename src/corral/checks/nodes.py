@@ -45,7 +45,7 @@ async def _ask_head(cluster: Cluster, host: Host) -> HeadEvidence:
     addresses = {node.name: node.address for node in cluster.compute_nodes}
     asked_at_s = time.time()
     done = await host.run(head_script(addresses), timeout_s=_TIMEOUT_S)
-    return parse_head(done.stdout, asked_at_s)
+    return parse_head(done.stdout, asked_at_s, time.time())
 
 
 async def _case(
@@ -70,7 +70,7 @@ async def _ask_machine(cluster: Cluster, node: Node, head: HeadEvidence, host: H
     )
     asked_at_s = time.time()
     done = await host.run(script, stdin=f"{head.credential}\n".encode(), timeout_s=_TIMEOUT_S)
-    return parse_machine(done.stdout, asked_at_s)
+    return parse_machine(done.stdout, asked_at_s, time.time())
 
 
 def _controller_silent(cluster: Cluster) -> Finding:
