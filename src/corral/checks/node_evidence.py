@@ -122,8 +122,13 @@ def machine_script(*, units: Sequence[str], devices: Sequence[str], head: str, m
         places=f"{SPOOL} {_LOG}",
         log=_LOG,
         head=head,
-        mount=_MOUNT.format(mount=shlex.quote(mount)) if mount else "",
+        mount=mount_script(mount) if mount else "",
     )
+
+
+def mount_script(mount: str) -> str:
+    """Print `mount=missing` or `mount=hangs` where that is so, and `mountable=yes` where somebody said how."""
+    return _MOUNT.format(mount=shlex.quote(mount))
 
 
 def parse_head(output: str, asked_at_s: float, answered_at_s: float) -> HeadEvidence:

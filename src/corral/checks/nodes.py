@@ -66,7 +66,7 @@ async def _ask_machine(cluster: Cluster, node: Node, head: HeadEvidence, host: H
         units=[step.name for step in steps_for(cluster, node) if isinstance(step, Service)],
         devices=head.gpus.get(node.name, ()),
         head=cluster.head.address,
-        mount=storage.shared.mount if storage is not None and storage.shared.server != node.name else None,
+        mount=storage.shared.mount if storage is not None and storage.shared.is_mounted_on(node.name) else None,
     )
     asked_at_s = time.time()
     done = await host.run(script, stdin=f"{head.credential}\n".encode(), timeout_s=_TIMEOUT_S)

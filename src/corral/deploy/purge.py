@@ -10,7 +10,8 @@ from corral.deploy.resources.files import Files
 from corral.deploy.step import Step
 from corral.deploy.steps.database import OTHER_DATABASES
 from corral.deploy.steps.people import ROLL
-from corral.deploy.steps.storage import NFS3_HELPERS
+from corral.deploy.steps.storage import EXPORTS, NFS3_HELPERS
+from corral.deploy.storage import Storage
 
 _UNITS = "/etc/systemd/system/"
 CANCEL_JOBS = """
@@ -39,6 +40,8 @@ fi
 
 rm -f {files}
 find /etc/systemd/system -maxdepth 1 -name '*.service.d' -empty -delete 2>/dev/null
+# What the kernel was told to export it goes on exporting.
+if [ -x /usr/sbin/exportfs ]; then /usr/sbin/exportfs -ra; fi >/dev/null 2>&1
 
 # dpkg refuses to take away what a package of somebody else needs; apt would take that package too.
 for pass in 1 2 3; do
@@ -83,6 +86,17 @@ for unit in {units}; do
 done
 systemctl -q unmask {NFS3_HELPERS} 2>/dev/null; true
 """
+
+
+def shared_folder_left_script(storage: Storage) -> str:
+    """Print what a machine goes on doing for the shared folder without its daemons, in words for people."""
+    if storage.is_server:
+        look, words = f"nfs-server && [ -s {EXPORTS} ]", f"still serves {storage.shared.path}"
+    elif storage.source:
+        look, words = shlex.quote(storage.unit), f"still mounts {storage.source} on {storage.mount}"
+    else:
+        return "true"
+    return f"if systemctl -q is-active {look}; then echo '{words}'; fi 2>/dev/null"
 
 
 def purge_script(steps: Iterable[Step], people: Iterable[str]) -> str:

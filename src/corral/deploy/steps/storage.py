@@ -12,10 +12,10 @@ from corral.deploy.step import Step
 from corral.deploy.storage import Storage, storage_of
 from corral.deploy.templates import render
 
-_EXPORTS = "/etc/exports.d/corral.exports"
+EXPORTS = "/etc/exports.d/corral.exports"
 _NFS_CONF = "/etc/nfs.conf.d/corral.conf"
 _LOADED = "/run/corral/exports.loaded"
-_NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {_EXPORTS} > {_LOADED}"
+_NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {EXPORTS} > {_LOADED}"
 
 # Packages bring the helpers of NFS 3, which listen to everybody; a machine that mounts by version 3 needs them.
 NFS3_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
@@ -96,7 +96,7 @@ def _server(node: Node, storage: Storage) -> list[Step]:
             doing=f"make {path}",
         ),
         # Without clients the file must be empty: a path alone would be exported to the world.
-        Files("exports", [File(_EXPORTS, render(_EXPORTS, folder=path, clients=storage.clients))], after=("packages",)),
+        Files("exports", [File(EXPORTS, render(EXPORTS, folder=path, clients=storage.clients))], after=("packages",)),
         *daemon(
             node,
             "nfs-server",
@@ -108,7 +108,7 @@ def _server(node: Node, storage: Storage) -> list[Step]:
         ),
         Script(
             "exported",
-            look=f"sha256sum {_EXPORTS} | cmp -s - {_LOADED} || echo {_EXPORTS}",
+            look=f"sha256sum {EXPORTS} | cmp -s - {_LOADED} || echo {EXPORTS}",
             # Not a restart: that would hold up every client for the server's grace time.
             act=f"exportfs -ra && {_NOTE_EXPORTS}",
             doing="export to the machines of the cluster",
