@@ -31,8 +31,8 @@ pkill -KILL -x slurmstepd
 others=$({other_databases})
 if present mariadb-server; then
   if [ -n "$others" ] || ! brought package | grep -qx mariadb-server; then
-    mariadb -e 'select 1' >/dev/null 2>&1 || {{ service mariadb start >/dev/null 2>&1; sleep 1; stop=yes; }}
-    mariadb -e 'drop database if exists slurm_acct_db; drop user if exists slurm@localhost' >&2 || exit 1
+    mariadb --skip-ssl -e 'select 1' >/dev/null 2>&1 || {{ service mariadb start >/dev/null 2>&1; sleep 1; stop=yes; }}
+    mariadb --skip-ssl -e 'drop database if exists slurm_acct_db; drop user if exists slurm@localhost' >&2 || exit 1
     [ -z "$stop" ] || service mariadb stop >/dev/null 2>&1
     echo "MariaDB${{others:+ with the databases of others: $others}}"
   fi

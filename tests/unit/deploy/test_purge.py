@@ -43,6 +43,12 @@ def test_the_script_is_valid_shell() -> None:
     assert done.ok, done.stderr
 
 
+def test_a_database_server_that_stays_is_asked_as_it_was_set_up_without_tls() -> None:
+    calls = [line for line in script().splitlines() if "mariadb" in line and " -e " in line]
+    assert calls
+    assert all("mariadb --skip-ssl -e" in line for line in calls)
+
+
 def test_databases_of_others_are_told_from_ours_and_mariadbs_own(tmp_path: Path) -> None:
     look = OTHER_DATABASES.replace("/var/lib/mysql", str(tmp_path))
     for name in ("mysql", "sys", "performance_schema", "slurm_acct_db", "#rocksdb"):
