@@ -38,6 +38,7 @@ if present mariadb-server; then
   fi
 fi
 
+[ -e {exports} ] && served=yes
 rm -f {files}
 find /etc/systemd/system -maxdepth 1 -name '*.service.d' -empty -delete 2>/dev/null
 # What the kernel was told to export it goes on exporting.
@@ -53,6 +54,7 @@ for pass in 1 2 3; do
 done
 for name in $names; do present $name && kept="$kept $name"; done
 [ -z "$kept" ] || echo "packages that others need:$kept"
+if [ -n "$served" ] && present nfs-kernel-server; then echo "the NFS server, without the shared folder"; fi
 
 [ -n "$others" ] || present mariadb-server || rm -rf /var/lib/mysql
 present mysql-common || rm -rf /etc/mysql
@@ -103,6 +105,7 @@ def purge_script(steps: Iterable[Step], people: Iterable[str]) -> str:
     """Remove what the steps wrote and what was installed for them; people's accounts and data stay."""
     script = _PURGE.format(
         installed=INSTALLED,
+        exports=EXPORTS,
         roll=ROLL,
         other_databases=OTHER_DATABASES,
         files=" ".join(shlex.quote(path) for path in sorted(_files(steps))),
