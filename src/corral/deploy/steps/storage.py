@@ -58,7 +58,7 @@ timeout -s KILL 20 stat -t {mount}/. >/dev/null || {{
 }}
 {{ mkdir -p -m 755 {homes} && mkdir -p {mount}/jobs && chmod 1777 {mount}/jobs && echo {cluster} > {marker}; }} || {{
   echo "root of this machine may not write to {mount}."
-  echo "Try: on its server, make {homes} and {mount}/jobs with mode 1777, and the file {marker} with the text {cluster}"
+  echo "Try: on its server, in {there}, make {folders} with mode 1777 and the file .corral with the text {cluster}"
   exit 1
 }}
 """
@@ -169,6 +169,8 @@ def _folder(cluster: Cluster, storage: Storage) -> Step:
         "homes": storage.shared.homes,
         "cluster": cluster.spec.name,
         "keeper": storage.keeper,
+        "there": storage.source.rpartition(":")[2] or storage.mount,
+        "folders": "jobs" if storage.shared.homes == storage.mount else "home, and jobs",
     }
     if storage.is_keeper:
         return Script(
