@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
@@ -212,9 +211,9 @@ class State:
         stopped = f"stopped by {warning.received() or 'a warning to another rank'} at {self._where()}"
         if nothing_saved:
             say(f"{stopped}; this run could save nothing, so it is not queued again")
-            sys.exit(1)
+            group.leave(1)
         say(f"{stopped}; the job goes back to the queue and continues from there")
-        sys.exit(AGAIN)
+        group.leave(AGAIN)
 
     def _finish(self) -> None:
         if self._folder is not None and self._saved_point != self._points:
