@@ -47,3 +47,13 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 def print_json(data: object) -> None:
     """One JSON document on stdout."""
     typer.echo(json.dumps(data, indent=2))
+
+
+def duration(seconds: int) -> str:
+    """As Slurm writes it: `0:07`, `1:02:03`, `2-01:02:03`."""
+    hours, rest = divmod(seconds, 3600)
+    days, hours = divmod(hours, 24)
+    minutes, left = divmod(rest, 60)
+    if days:
+        return f"{days}-{hours:02}:{minutes:02}:{left:02}"
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

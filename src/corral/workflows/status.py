@@ -11,18 +11,16 @@ from corral.checks.node_rules import in_brief
 from corral.deploy.events import Event
 from corral.errors import HostError
 from corral.hosts.base import Host
+from corral.slurm.listing import JobRow, parse_queue, queue_script
 from corral.slurm.text import (
     GPUS_IN_USE_SCRIPT,
     NODES_SCRIPT,
     PARTITIONS_SCRIPT,
-    QUEUE_SCRIPT,
     NodeState,
     PartitionState,
-    QueuedJob,
     Reason,
     parse_nodes,
     parse_partitions,
-    parse_queue,
 )
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
@@ -36,7 +34,7 @@ _LISTINGS = (
     NODES_SCRIPT,
     GPUS_IN_USE_SCRIPT,
     PARTITIONS_SCRIPT,
-    QUEUE_SCRIPT,
+    queue_script(),
 )
 _MACHINE_SCRIPT = """
 for unit in {units}; do
@@ -70,7 +68,7 @@ class ClusterStatus:
     machines: tuple[MachineStatus, ...]
     nodes: tuple[NodeState, ...]
     partitions: tuple[PartitionState, ...]
-    queue: tuple[QueuedJob, ...]
+    queue: tuple[JobRow, ...]
     problems: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:

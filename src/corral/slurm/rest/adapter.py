@@ -17,6 +17,10 @@ class Adapter(Protocol):
     @property
     def API(self) -> str: ...  # noqa: N802 (a module's constant)
 
+    @property
+    def TOKEN_SUSPECTS(self) -> frozenset[int]:  # noqa: N802 (likewise)
+        """Errors that mean an absent controller, or else a bad token."""
+
     def submission(self, description: JobDescription) -> Record:
         """The body of POST /job/submit."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from corral.slurm.states import ENDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,7 @@ class JobDetails:
     name: str
     user: str
     state: str
-    """The base state, such as PENDING or COMPLETED."""
+    """The base state, such as PENDING or COMPLETED; 22.05 says COMPLETING in its place while a job ends."""
     flags: frozenset[str]
     """What goes with it, such as COMPLETING or REQUEUED."""
     reason: str
@@ -42,6 +45,7 @@ class JobDetails:
     """Of the batch script's end."""
     folder: str
     output: str
+    """22.05 leaves its %-patterns as they are."""
     dependency: str
     tres: str
     """What was asked for, such as `cpu=4,mem=8G,node=1,billing=4,gres/gpu=1`."""
@@ -56,4 +60,16 @@ class JobDetails:
     @property
     def over(self) -> bool:
         """Nothing of it will run any more, unless somebody requeues it."""
-        return self.state not in ("PENDING", "RUNNING", "SUSPENDED") and not self.flags & {"COMPLETING", "REQUEUED"}
+        return self.state in ENDED and not self.flags & {"COMPLETING", "REQUEUED"}
+
+    def stands_for(self, task: int) -> bool:
+        """Whether this is the record of an array's waiting tasks and that task is one of them."""
+        for part in self.array_tasks.partition("%")[0].split(","):
+            match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+            if match is None:
+                # Long lists end in dots.
+                return part == "..."
+            first, last, step = (int(number) if number else None for number in match.groups())
+            if first is not None and task in range(first, (first if last is None else last) + 1, step or 1):
+                return True
+        return False

@@ -2,11 +2,15 @@
 
 - numbers are plain; Slurm's own NO_VAL and INFINITE (2^32-2, 2^32-1) mean "not set" and "no limit";
 - `environment` is an object, and the script stands beside the job;
+- `nodes` is a number or a text: a list of two is taken and then ignored;
 - GPUs are `gres: "gpu:1"`; the warning signal is one text, as sbatch's --signal; `open_mode` is one word;
 - an unknown field is an error (400), not a warning;
 - `job_state` is one text, without flags such as COMPLETING; a reason that is none is "None";
 - `exit_code` is a raw wait status; `array_job_id` is 0 and `array_task_id` null for a plain job;
-- errors come as 500, a bad token's too; cancelling reports them in `errors`.
+- errors come as 500 and may have an `error_code` in place of an `error_number`; cancelling reports them in `errors`;
+- a job that is taken but cannot start at once comes with an error beside its id;
+- an update of an array that worked says "job array update … failed", without a number;
+- a bad token is answered as if the controller were away: 500 and one of `TOKEN_SUSPECTS`.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from corral.slurm.rest.details import JobDetails
 from corral.slurm.rest.wire import Record, integer, text
 
 API = "v0.0.38"
+# Unspecified error (GET), unexpected message (update), zero bytes received (submit and cancel).
+TOKEN_SUSPECTS = frozenset((-1, 1000, 5005))
 
 
 def submission(description: JobDescription) -> Record:
@@ -28,7 +34,7 @@ def submission(description: JobDescription) -> Record:
         "standard_input": "/dev/null",
         "standard_output": description.output,
         "open_mode": "append",
-        "nodes": [description.nodes, description.nodes],
+        "nodes": str(description.nodes),
         "tasks": description.nodes * description.tasks_per_node,
         "tasks_per_node": description.tasks_per_node,
         "cpus_per_task": description.cpus_per_task,

@@ -12,6 +12,7 @@ from corral.slurm.rest.details import JobDetails
 from corral.slurm.rest.wire import Record, integer, malformed, text
 
 API = "v0.0.42"
+TOKEN_SUSPECTS: frozenset[int] = frozenset()
 
 
 def submission(description: JobDescription) -> Record:
@@ -26,6 +27,7 @@ def submission(description: JobDescription) -> Record:
         "tasks": description.nodes * description.tasks_per_node,
         "tasks_per_node": description.tasks_per_node,
         "cpus_per_task": description.cpus_per_task,
+        "tres_per_task": f"cpu={description.cpus_per_task}",
         "memory_per_node": _number(description.memory_mib),
         "tres_per_node": description.gres and f"gres/{description.gres}",
         "time_limit": _number(description.time_limit_min),

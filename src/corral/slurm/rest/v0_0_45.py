@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from corral.slurm.rest import v0_0_42
 from corral.slurm.rest.details import JobDetails
+from corral.slurm.rest.v0_0_42 import TOKEN_SUSPECTS as TOKEN_SUSPECTS
 from corral.slurm.rest.v0_0_42 import submission as submission
 from corral.slurm.rest.wire import Record, text
 
