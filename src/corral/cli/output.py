@@ -8,8 +8,9 @@ import sys
 
 from corral.cli.terminal import errors
 from corral.jobs.desk import Desk
-from corral.jobs.follow import End, Unit, follow
+from corral.jobs.follow import follow
 from corral.jobs.layout import JobFolder
+from corral.jobs.outcome import End, Unit
 
 _QUIET_S = 2.0
 
@@ -41,5 +42,5 @@ async def show(desk: Desk, unit: Unit) -> int:
         end = glance.end
     assert end is not None
     if end.state not in ("COMPLETED", "FAILED"):
-        errors.print(f"[red]job {end.job_id}: {end.state.lower()}[/]. Try: corral why {end.job_id}")
+        errors.print(f"[red]job {end.label}: {end.state.lower()}[/]. Try: corral why {end.label}")
     return end.exit_code

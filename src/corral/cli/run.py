@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,7 +29,7 @@ from corral.cli.terminal import ClusterOption, errors
 from corral.cli.terminal import run as run_workflow
 from corral.jobs.submit import Prepared, Sent, send
 from corral.workflows.desk import open_desk
-from corral.workflows.run import Ask, prepare_job
+from corral.workflows.run import Ask, default_folder, prepare_job
 
 
 def run(
@@ -61,7 +60,7 @@ def run(
         name=name,
         ddp=ddp,
         after=tuple(after or ()),
-        folder=None if no_folder else Path.cwd(),
+        folder=None if no_folder else default_folder(command),
     )
     raise typer.Exit(run_workflow(_run(wanted, cluster, user, detach=detach, dry_run=dry_run)))
 

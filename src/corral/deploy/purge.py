@@ -9,7 +9,9 @@ from corral.deploy.resources.apt import INSTALLED
 from corral.deploy.resources.files import Files
 from corral.deploy.step import Step
 from corral.deploy.steps.database import OTHER_DATABASES
+from corral.deploy.steps.keeper import HEARTBEAT
 from corral.deploy.steps.people import ROLL
+from corral.deploy.steps.program import COMMAND, FOLDER
 from corral.deploy.steps.storage import NFS3_HELPERS
 
 _UNITS = "/etc/systemd/system/"
@@ -38,6 +40,8 @@ if present mariadb-server; then
 fi
 
 rm -f {files}
+! grep -qs 'Written by Corral' {command} || rm -f {command}
+rm -rf {program}
 find /etc/systemd/system -maxdepth 1 -name '*.service.d' -empty -delete 2>/dev/null
 
 # dpkg refuses to take away what a package of somebody else needs; apt would take that package too.
@@ -65,8 +69,9 @@ done
 
 hosts=$(sed '/^# corral: begin$/,/^# corral: end$/d' /etc/hosts) && printf '%s\\n' "$hosts" > /etc/hosts
 getent hosts "$(hostname)" >/dev/null || printf '127.0.1.1\\t%s\\n' "$(hostname)" >> /etc/hosts
-rm -rf /run/corral/*.loaded /var/backups/corral {installed} {roll}
-rmdir /etc/corral 2>/dev/null
+rm -rf /run/corral/*.loaded {heartbeat} /var/backups/corral {installed} {roll}
+rmdir /etc/corral /var/lib/corral/jobs /var/lib/corral 2>/dev/null
+[ ! -d /var/lib/corral/jobs ] || echo "people's jobs in /var/lib/corral/jobs"
 [ -d /run/systemd/system ] && systemctl daemon-reload && systemctl reset-failed
 echo "the hostname $(hostname)"
 """
@@ -91,6 +96,9 @@ def purge_script(steps: Iterable[Step], people: Iterable[str]) -> str:
         installed=INSTALLED,
         roll=ROLL,
         other_databases=OTHER_DATABASES,
+        command=COMMAND,
+        heartbeat=HEARTBEAT,
+        program=FOLDER,
         files=" ".join(shlex.quote(path) for path in sorted(_files(steps))),
     )
     names = " ".join(people)

@@ -87,7 +87,11 @@ def _settings(cluster: Cluster) -> dict[str, str]:
         "PriorityWeightJobSize": "100",
         "PreemptType": "preempt/qos",
         "PreemptMode": "REQUEUE",
+        # A preempted job gets the signal that it asked for (`--signal`), and its QOS' grace time to save its work.
+        "PreemptParameters": "send_user_signal",
         "JobRequeue": "1",
+        # What a job exits with when it saved its work and wants to go on later.
+        "RequeueExit": "85",
         "AccountingStorageType": "accounting_storage/slurmdbd",
         "AccountingStorageHost": cluster.head.name,
         "AccountingStorageTRES": "gres/gpu",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.jobs import environments
-from corral.jobs.layout import TRIAL_COMMANDS, TRIAL_PARAMS, Home, JobFolder
+from corral.jobs.layout import TRIAL_COMMANDS, Home, JobFolder
 from corral.jobs.request import JobRequest
 
 LIBRARY = "/opt/corral/lib"
@@ -24,7 +24,7 @@ if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ];
   echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
 fi
 if [ -e "$unit/ended" ] && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then exit "$(cat "$unit/ended")"; fi
-rm -f "$unit/ended\""""
+rm -f "$unit/ended" "$unit/again\""""
 
 # Beside and renamed: a requeued job finds either nothing or the whole folder, and goes on in it.
 _WORK = """\
@@ -43,6 +43,7 @@ mkdir -p "$unit/ranks" && rm -f "$unit"/ranks/*.exit"""
 
 _END = f"""\
 code=$?
+[ ! -e "$unit/again" ] || code={REQUEUE_CODE}
 # {REQUEUE_CODE} asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
 if [ $code -lt 128 ] && [ $code -ne {REQUEUE_CODE} ]; then
   echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"
@@ -92,10 +93,8 @@ class Batch:
             job,
             "unit=$job/trials/$SLURM_ARRAY_TASK_ID",
             'mkdir -p "$unit" || exit 1',
-            "line=$((SLURM_ARRAY_TASK_ID + 1))",
-            f'eval "set -- $(sed -n "${{line}}p" "$job/{TRIAL_COMMANDS}")"',
-            f'CORRAL_PARAMS=$(sed -n "${{line}}p" "$job/{TRIAL_PARAMS}")',
-            "export CORRAL_PARAMS CORRAL_TRIAL=$SLURM_ARRAY_TASK_ID",
+            f'eval "set -- $(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$job/{TRIAL_COMMANDS}")"',
+            'export CORRAL_TRIAL=$SLURM_ARRAY_TASK_ID CORRAL_PARAMS="$1"; shift',
         ]
 
     def _copy(self) -> str:
@@ -115,7 +114,7 @@ class Batch:
         request = self.request
         command = '"$@"' if self.sweep else shlex.join(request.command)
         if request.ddp:
-            command = f"bash {LIBRARY}/corral/inside/torchrun.sh {command}"
+            command = f"{environments.python(request.environment)} -m corral.inside.torchrun {command}"
         options = '--kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}"'
         if request.environment.kind == "container":
             options += ' "${in_srun[@]}"'

@@ -13,7 +13,6 @@ import asyncio
 import logging
 import os
 import pwd
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,18 +20,18 @@ from pathlib import Path
 from corral.errors import CorralError
 from corral.hosts.shell import LocalShell
 from corral.jobs.desk import Desk
-from corral.jobs.layout import JobFolder, folder_of, is_token, open_folder
-from corral.jobs.ledger import Decision, Entry, Known, decide, parse_submissions, unacknowledged
+from corral.jobs.knowledge import in_history, in_queue, read_entries
+from corral.jobs.layout import JobFolder, is_token, open_folder
+from corral.jobs.ledger import Decision, Entry, decide, unacknowledged
 from corral.jobs.resend import resend
 from corral.jobs.site import SITE_FILE, Site, parse_site
 from corral.jobs.submit import note_submitted
 from corral.jobs.sweep.indices import compress
 
-_EVERY_S = 2.0
+HEARTBEAT = Path("/run/corral/keeper")
+_EVERY_S, _MOST_S = 2.0, 15.0
 # However long the queue is, asking for it takes this share of the controller's time at most.
 _SHARE = 20
-_PART = "\x1e"
-_FIELD = "\x1f"
 
 _log = logging.getLogger("corral.keeper")
 
@@ -60,8 +59,8 @@ class Books:
 
     async def balance(self) -> None:
         """Compare once, and act."""
-        entries = await self._entries()
-        queue = await self._known("squeue -h -r -t all -u {user} -o '%i{f}%T{f}%Z'")
+        entries = await read_entries(self._desk, self._tokens)
+        queue = await in_queue(self._desk)
         unsure = []
         for entry in entries:
             jobs = queue.get(entry.token, [])
@@ -74,9 +73,7 @@ class Books:
                 await self._act(entry, decision)
         if not unsure:
             return
-        since = min(submission.sent_at for entry in unsure for submission in entry.submissions) - 60
-        start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since))
-        history = await self._known(f"sacct -nXPD -u {{user}} -S {start} --delimiter='{{f}}' -o jobid,state,workdir")
+        history = await in_history(self._desk, unsure)
         for entry in unsure:
             decision = decide(entry, queue.get(entry.token, []), history.get(entry.token, []), time.time())
             await self._act(entry, decision)
@@ -92,39 +89,6 @@ class Books:
     def _folder(self, entry: Entry) -> JobFolder:
         return self._desk.home.job(entry.token)
 
-    async def _entries(self) -> list[Entry]:
-        script = f"""
-cd {shlex.quote(self._desk.home.path)} || exit 1
-for token in {" ".join(self._tokens)}; do
-  [ -e $token/submitted ] || continue
-  printf '{_PART}%s{_FIELD}' $token; cat $token/submitted; printf '{_FIELD}'
-  printf '%s\\n' $token/ended $token/trials/*/ended | while read -r file; do [ ! -e "$file" ] || echo "$file"; done
-done
-"""
-        said = await self._desk.must(script)
-        found = []
-        for part in said.split(_PART)[1:]:
-            token, submitted, ended = part.split(_FIELD)
-            units = frozenset(
-                int(name.split("/")[2]) if "/trials/" in name else None for name in ended.split("\n") if name
-            )
-            found.append(Entry(token, parse_submissions(submitted), units))
-        return found
-
-    async def _known(self, listing: str) -> dict[str, list[Known]]:
-        """Slurm's jobs by the token of their folder."""
-        said = await self._desk.must(listing.format(user=self._desk.user, f=_FIELD))
-        found: dict[str, list[Known]] = {}
-        for line in said.splitlines():
-            label, state, work_dir = line.split(_FIELD)
-            folder = folder_of(work_dir, self._desk.site.jobs)
-            job_id, _, task = label.partition("_")
-            if folder is None or (task and not task.isdigit()):
-                continue
-            known = Known(int(job_id), int(task) if task else None, state.split(" ")[0])
-            found.setdefault(folder.token, []).append(known)
-        return found
-
 
 def _array(entry: Entry, attempt: int) -> str:
     for submission in entry.submissions:
@@ -133,10 +97,17 @@ def _array(entry: Entry, attempt: int) -> str:
     return ""
 
 
+def heartbeat() -> None:
+    """Tell the deployment that the keeper goes round."""
+    HEARTBEAT.parent.mkdir(mode=0o700, exist_ok=True)
+    HEARTBEAT.touch()
+
+
 async def keep(site: Site) -> None:
     """Balance everybody's books, for ever."""
     while True:
         began = time.monotonic()
+        heartbeat()
         for user, tokens in open_submissions(site).items():
             desk = Desk(LocalShell(user), site)
             try:
@@ -145,7 +116,8 @@ async def keep(site: Site) -> None:
                 _log.info("%s: %s", user, problem)
             finally:
                 await desk.close()
-        await asyncio.sleep(max(_EVERY_S, _SHARE * (time.monotonic() - began)))
+            heartbeat()
+        await asyncio.sleep(min(_MOST_S, max(_EVERY_S, _SHARE * (time.monotonic() - began))))
 
 
 def main() -> None:

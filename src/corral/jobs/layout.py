@@ -9,12 +9,12 @@ JOBS/USER/                 one person's
     batch.sh               the script
     submitted              a line per submission: ATTEMPT JOB-ID EPOCH INDICES
     log, logs/N.log        output of the job, of a sweep's trials
-    trials.args            a sweep's commands, one line of shell words per trial
-    trials.jsonl           their parameters, one JSON object per line
+    trials.args            a sweep's parameters and commands, one line of shell words per trial
+    trials.jsonl           its parameters alone, one JSON object per line
     trials/N/              a sweep's units; a job's only unit is TOKEN/ itself
 
-A unit has: attempt (which submission may run it), work/, ended (its exit code), metrics.jsonl,
-ranks/N.log, checkpoint/, call.pkl, result.pkl.
+A unit has: attempt (which submission may run it), work/, ended (its exit code), again (it saved its
+state and wants to go on), metrics.jsonl, ranks/N.log, checkpoint/, call.pkl, result.pkl.
 """
 
 from __future__ import annotations

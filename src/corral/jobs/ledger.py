@@ -37,11 +37,23 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One open submission as its folder tells it."""
+    """One submission as its folder tells it."""
 
     token: str
     submissions: tuple[Submission, ...]
-    ended: frozenset[int | None]
+    """The first is there from the beginning."""
+    ended: Mapping[int | None, int]
+    """Exit codes of the units that ended by themselves."""
+
+    @property
+    def current(self) -> dict[int | None, Submission]:
+        """The submission that counts, of every unit."""
+        return {unit: submission for submission in self.submissions for unit in submission.units}
+
+    def own(self, known: Iterable[Known]) -> list[Known]:
+        """Of what Slurm knows, without what earlier submissions did: a copy that finds itself replaced ends well."""
+        current = self.current
+        return [job for job in known if job.trial in current and current[job.trial].job_id in (0, job.job_id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,16 @@ class Known:
     job_id: int
     trial: int | None
     state: str
+    exit_code: str = ""
+    """As the accounting writes it: the code, a colon, the signal."""
+
+    @property
+    def array_job_id(self) -> int:
+        return self.job_id
+
+    @property
+    def array_indices(self) -> tuple[int, ...]:
+        return () if self.trial is None else (self.trial,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +99,10 @@ def parse_submissions(text: str) -> tuple[Submission, ...]:
 
 def decide(entry: Entry, queue: Sequence[Known], history: Sequence[Known] | None, now: float) -> Decision:
     """Compare; without `history` a unit that the queue does not know is unsure, with it lost or over."""
-    current: dict[int | None, Submission] = {}
-    for submission in entry.submissions:
-        current |= dict.fromkeys(submission.units, submission)
     live = _by_unit(entry, queue)
     past = _by_unit(entry, history or ())
     lost, unsure, busy = [], False, False
-    for unit, submission in current.items():
+    for unit, submission in entry.current.items():
         if unit in entry.ended:
             continue
         state = live.get((submission.attempt, unit))

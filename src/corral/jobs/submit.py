@@ -50,7 +50,7 @@ class Prepared:
     upload: Snapshot | None
     """The snapshot, where the cluster does not have it yet."""
     sweep: Mapping[str, object] | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     """More files for the folder, such as a sweep's trials."""
 
     @property
@@ -87,7 +87,7 @@ def prepare(
     has_code: bool,
     array: str = "",
     sweep: Mapping[str, object] | None = None,
-    files: Mapping[str, str] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> Prepared:
     """The batch script and its description; nothing is changed anywhere."""
     folder = desk.home.job(new_token())
@@ -169,27 +169,26 @@ def _surroundings(user: str) -> dict[str, str]:
     }
 
 
-def _entry(prepared: Prepared) -> dict[str, str]:
+def _entry(prepared: Prepared) -> dict[str, bytes]:
     """The files of a submission's folder."""
     request = asdict(prepared.request)
     kind = "job" if prepared.sweep is None else "sweep"
     about = {"corral": __version__, "kind": kind, "units": prepared.units, "request": request}
     if prepared.sweep is not None:
         about["sweep"] = dict(prepared.sweep)
-    return {
+    texts = {
         "job.json": json.dumps(about, indent=1),
         "description.json": json.dumps(prepared.description.to_json(), indent=1),
         "batch.sh": prepared.description.script,
         "submitted": submitted_line(1, 0, prepared.description.array) + "\n",
-        **prepared.files,
     }
+    return {**{name: text.encode() for name, text in texts.items()}, **prepared.files}
 
 
-def _packed(files: Mapping[str, str]) -> bytes:
+def _packed(files: Mapping[str, bytes]) -> bytes:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as archive:
-        for name, text in files.items():
-            content = text.encode()
+        for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             entry.mode = 0o644
@@ -213,7 +212,7 @@ def _write_down(desk: Desk, prepared: Prepared, code_bytes: int) -> str:
         ]
     lines += [
         f"new=$(mktemp -d {home.path}/.new-XXXXXX); tar -x -C $new",
-        *(["mkdir $new/logs $new/trials"] if prepared.sweep is not None else []),
+        *(["mkdir -p $new/logs $new/trials"] if prepared.sweep is not None else []),
         f"mv -T $new {folder.path}",
         f": > {home.open_mark(folder.token)}",
     ]

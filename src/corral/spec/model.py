@@ -202,6 +202,13 @@ class ClusterSpec(_Model):
         return f"{self.storage.shared.homes if self.storage else '/home'}/{user}"
 
     @property
+    def jobs_folder(self) -> str | None:
+        """Where people's jobs have their folders: where all machines see them, or nowhere."""
+        if self.storage is not None:
+            return f"{self.storage.shared.mount}/jobs"
+        return "/var/lib/corral/jobs" if len(self.machines) == 1 else None
+
+    @property
     def compute_machines(self) -> tuple[str, ...]:
         return tuple(name for name in self.machines if "compute" in self.roles(name))
 

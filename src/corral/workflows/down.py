@@ -21,7 +21,7 @@ from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
 # Nodes first, so that the controller does not see them die.
-_ORDER = ("slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
+_ORDER = ("corral-keeper", "slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
 _DATA = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge", "packages and accounts")
 _PURGE_TIMEOUT_S = 600.0
 _UNMOUNT_TIMEOUT_S = 120.0

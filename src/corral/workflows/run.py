@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,11 +29,19 @@ class Ask:
     """The working folder to send along; None sends none."""
 
 
-async def prepare_job(desk: Desk, wanted: Ask) -> Prepared:
-    """Look at the folder and the cluster; nothing is changed anywhere."""
+async def prepare_job(desk: Desk, wanted: Ask, files: Mapping[str, bytes] | None = None) -> Prepared:
+    """Look at the folder and the cluster; nothing is changed anywhere. `files` go into the job's folder."""
     snapshot = await snapshot_of(wanted)
     found = await ask(desk, wanted.resources, wanted.environment, snapshot)
-    return prepare(desk, request_of(wanted, found.resources, found.environment), snapshot, has_code=found.has_code)
+    request = request_of(wanted, found.resources, found.environment)
+    return prepare(desk, request, snapshot, has_code=found.has_code, files=files)
+
+
+def default_folder(command: Sequence[str]) -> Path | None:
+    """The working folder, unless it is no project's: whoever runs a command from home does not mean all of it."""
+    here = Path.cwd()
+    nobodys = here in (Path.home(), Path("/"), Path(tempfile.gettempdir()))
+    return None if nobodys and not any((here / word).is_file() for word in command) else here
 
 
 async def snapshot_of(wanted: Ask) -> Snapshot | None:
@@ -62,9 +71,10 @@ def request_of(wanted: Ask, resources: Resources, environment: Environment) -> J
 
 def command_of(words: Sequence[str], environment: Environment) -> tuple[str, ...]:
     """A Python file is run by the environment's Python; everything else is a command as it stands."""
+    python = environments.python(environment)
     if words[0].endswith(".py"):
-        return (environments.python(environment), *words)
-    return tuple(words)
+        return (python, *words)
+    return (python, *words[1:]) if words[0] == "python3" else tuple(words)
 
 
 def default_name(words: Sequence[str]) -> str:

@@ -114,6 +114,7 @@ async def _machine(session: Session, name: str) -> MachineStatus:
     roles = session.spec.roles(name)
     units = ["munge"]
     units += _HEAD_DAEMONS if "head" in roles else ()
+    units += ["corral-keeper"] if "head" in roles and session.spec.jobs_folder else []
     units += ["slurmd"] if "compute" in roles else []
     host: Host | None = session.hosts.get(name)
     problem, answers = session.missing.get(name, ""), {}

@@ -8,7 +8,7 @@ from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
 from corral.deploy.storage import storage_of
 
-_EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
+_EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate", "python3")
 _HEAD = (
     "curl",
     "mariadb-server",

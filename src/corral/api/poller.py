@@ -1,0 +1,46 @@
+"""Waiting for many jobs at once: however many are awaited, the cluster is asked for all of them together."""
+
+from __future__ import annotations
+
+import asyncio
+
+from corral.errors import CorralError
+from corral.jobs.desk import Desk
+from corral.jobs.outcome import End, Unit, outcomes
+
+_FAST_S, _SLOW_S = 0.1, 1.5
+
+
+class Poller:
+    """Lives on the background loop."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._awaited: dict[Unit, asyncio.Future[End]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def end_of(self, unit: Unit) -> End:
+        """How the unit ended, when it has."""
+        if unit not in self._awaited:
+            self._awaited[unit] = asyncio.get_running_loop().create_future()
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._poll())
+        return await asyncio.shield(self._awaited[unit])
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _poll(self) -> None:
+        pause = _FAST_S
+        while waiting := [unit for unit, future in self._awaited.items() if not future.done()]:
+            try:
+                found = await outcomes(self._desk, waiting)
+            except CorralError as problem:
+                for unit in waiting:
+                    self._awaited.pop(unit).set_exception(problem)
+                return
+            for unit, end in found.items():
+                self._awaited[unit].set_result(end)
+            pause = _FAST_S if found else min(_SLOW_S, pause * 1.3)
+            await asyncio.sleep(pause)

@@ -1,0 +1,64 @@
+"""Which of a job's processes this one is, and how they agree."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+def say(line: str) -> None:
+    """One line for the job's log, from the first process only."""
+    if rank() == 0:
+        sys.stderr.write(f"corral: {line}\n")
+        sys.stderr.flush()
+
+
+def rank() -> int:
+    """Number of this process in the job; 0 saves, reports and speaks for all."""
+    distributed = _distributed()
+    if distributed is not None:
+        return int(distributed.get_rank())
+    for name in ("RANK", "SLURM_PROCID"):
+        if os.environ.get(name, "").isdecimal():
+            return int(os.environ[name])
+    return 0
+
+
+def size() -> int:
+    """How many processes agree with each other: 1 without torch.distributed."""
+    distributed = _distributed()
+    return 1 if distributed is None else int(distributed.get_world_size())
+
+
+def highest(values: Sequence[int]) -> list[int]:
+    """The highest of each value over all processes: one all-reduce, which also waits for everybody."""
+    distributed = _distributed()
+    if distributed is None:
+        return list(values)
+    torch: Any = sys.modules["torch"]
+    # NCCL moves GPU memory only; every other backend takes the CPU's.
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    tensor = torch.tensor(list(values), dtype=torch.int64, device=device)
+    distributed.all_reduce(tensor, op=distributed.ReduceOp.MAX)
+    return [int(value) for value in tensor.tolist()]
+
+
+def collect(value: Any) -> list[Any]:
+    """Everybody's value, by rank. Meant for a few kilobytes."""
+    distributed = _distributed()
+    if distributed is None:
+        return [value]
+    values: list[Any] = [None] * size()
+    distributed.all_gather_object(values, value)
+    return values
+
+
+def _distributed() -> Any:
+    # Only what the script itself has imported and set up: importing torch here would cost seconds.
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed

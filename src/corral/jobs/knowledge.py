@@ -1,0 +1,63 @@
+"""What is written down of submissions, and what Slurm knows of them, in a round trip each."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterable, Sequence
+
+from corral.jobs.desk import Desk
+from corral.jobs.layout import folder_of
+from corral.jobs.ledger import Entry, Known, parse_submissions
+
+_PART = "\x1e"
+_FIELD = "\x1f"
+
+
+async def read_entries(desk: Desk, tokens: Sequence[str]) -> list[Entry]:
+    """The submissions of these tokens that are there."""
+    script = f"""
+cd {shlex.quote(desk.home.path)} || exit 1
+for token in {" ".join(tokens)}; do
+  [ -e $token/submitted ] || continue
+  printf '{_PART}%s{_FIELD}' $token; cat $token/submitted; printf '{_FIELD}'
+  set -- $token/ended $token/trials/*/ended
+  grep -s '' /dev/null "$@"
+done
+true
+"""
+    found = []
+    for part in (await desk.must(script)).split(_PART)[1:]:
+        token, submitted, ended = part.split(_FIELD)
+        codes: dict[int | None, int] = {}
+        for line in ended.splitlines():
+            name, _, code = line.rpartition(":")
+            codes[int(name.split("/")[2]) if "/trials/" in name else None] = int(code)
+        found.append(Entry(token, parse_submissions(submitted), codes))
+    return found
+
+
+async def in_queue(desk: Desk) -> dict[str, list[Known]]:
+    """What the controller knows of the person's jobs, by token; those that ended minutes ago included."""
+    return _known(desk, await desk.must(f"squeue -h -r -t all -u {desk.user} -o '%i{_FIELD}%T{_FIELD}{_FIELD}%Z'"))
+
+
+async def in_history(desk: Desk, entries: Iterable[Entry]) -> dict[str, list[Known]]:
+    """What the accounting knows of the person's jobs since these were sent, by token."""
+    since = min(submission.sent_at for entry in entries for submission in entry.submissions) - 60
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since))
+    listing = f"TZ=UTC sacct -nXPD -u {desk.user} -S {start} --delimiter='{_FIELD}' -o jobid,state,exitcode,workdir"
+    return _known(desk, await desk.must(listing))
+
+
+def _known(desk: Desk, said: str) -> dict[str, list[Known]]:
+    found: dict[str, list[Known]] = {}
+    for line in said.splitlines():
+        label, state, exit_code, work_dir = line.split(_FIELD)
+        folder = folder_of(work_dir, desk.site.jobs)
+        job_id, _, task = label.partition("_")
+        if folder is None or (task and not task.isdigit()):
+            continue
+        known = Known(int(job_id), int(task) if task else None, state.split(" ")[0], exit_code)
+        found.setdefault(folder.token, []).append(known)
+    return found
