@@ -23,14 +23,14 @@ def columns(
     gives_way: Sequence[str] = (),
     colors: Mapping[int, Mapping[str, str]] | None = None,
 ) -> list[str]:
-    """Lines of text. Where `width` is too small, the columns in `gives_way` are cut short, the last named first.
+    """Lines of text. Where `width` is too small, the columns in `gives_way` are cut short, one after the other.
 
     `colors` paints cells of a column by their text, or all of a column's cells by `""`.
     """
     cells = [[_printable(cell) for cell in row] for row in rows]
     wide = [max(map(_wide, column)) for column in zip(titles, *cells, strict=True)]
     if width is not None:
-        _fit(wide, width, [titles.index(title) for title in reversed(gives_way)])
+        _fit(wide, width, [titles.index(title) for title in gives_way])
     header = _line(titles, wide, {})
     painted = colors or {}
     found = [f"{DIM}{header}{RESET}" if painted else header]

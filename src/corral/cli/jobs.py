@@ -14,6 +14,7 @@ from corral.cli.job_options import UserOption
 from corral.cli.terminal import ClusterOption, JsonOption, run
 from corral.jobs.overview import FAILED, Line, Wanted, overview, parse_states
 from corral.jobs.since import parse_since
+from corral.jobs.why.reasons import reason_of
 from corral.jobs.words import clock, counted, state_word
 from corral.slurm.states import ENDED
 from corral.workflows.desk import open_desk
@@ -82,11 +83,14 @@ def _show(found: list[Line], limit: int, *, everybody: bool) -> None:
 def _cells(line: Line) -> list[str]:
     row = line.row
     waits = row.state == "PENDING"
-    where = row.reason if waits or row.over else row.nodes
     if line.counts:
-        where = f"{counted(line.counts)}{f' ({row.reason})' if waits and row.reason else ''}"
-    elif row.over and row.exit_code:
-        where = f"exit code {row.exit_code}"
+        where = f"{counted(line.counts)}{f', {reason_of(row.reason).short}' if waits else ''}"
+    elif waits:
+        where = reason_of(row.reason).short
+    elif row.over:
+        where = f"exit code {row.exit_code}" if row.exit_code else ""
+    else:
+        where = row.nodes
     return [
         line.label,
         row.name,

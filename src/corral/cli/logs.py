@@ -16,6 +16,7 @@ from corral.errors import InputError
 from corral.jobs.desk import Desk
 from corral.jobs.find import find
 from corral.jobs.output import Log, follow_other, log_of, read
+from corral.slurm.states import ENDED
 from corral.workflows.desk import open_desk
 
 
@@ -53,9 +54,13 @@ async def _follow(desk: Desk, log: Log) -> int:
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
     try:
+        if log.rank is not None and log.state in ENDED:
+            # A rank that was never there would be waited for in silence.
+            async for _ in read(desk, log, 1):
+                pass
         if log.unit is not None:
             return await show(desk, log.unit, log.rank)
-        async for piece, _ in follow_other(desk, log):
+        async for piece in follow_other(desk, log):
             _write(piece)
     except asyncio.CancelledError:
         return 130

@@ -12,7 +12,7 @@ from corral.errors import CorralError, InputError
 from corral.jobs.desk import Desk
 from corral.jobs.find import Found, unit_of
 from corral.jobs.ledger import LIVE_STATES
-from corral.jobs.outcome import End, Unit
+from corral.jobs.outcome import Unit
 
 _CHUNK = 1024 * 1024
 _POLL_S = 1.0
@@ -67,8 +67,8 @@ async def read(desk: Desk, log: Log, lines: int | None) -> AsyncIterator[bytes]:
             return
 
 
-async def follow_other(desk: Desk, log: Log) -> AsyncIterator[tuple[bytes, End | None]]:
-    """The output of a job that did not come from Corral as it comes, and at last how it ended."""
+async def follow_other(desk: Desk, log: Log) -> AsyncIterator[bytes]:
+    """The output of a job that did not come from Corral as it comes, until it has ended."""
     path, offset = shlex.quote(log.path), 0
     while True:
         # The state is asked for first: what it printed before its end is then never missed.
@@ -79,12 +79,10 @@ async def follow_other(desk: Desk, log: Log) -> AsyncIterator[tuple[bytes, End |
         state, _, rest = said.partition("\n")
         piece = base64.b64decode(rest)
         offset += len(piece)
-        if piece or state in LIVE_STATES:
-            yield piece, None
-            await asyncio.sleep(0 if len(piece) == _CHUNK else _POLL_S)
-        else:
-            yield piece, End(state or "COMPLETED", 0, log.label)
+        yield piece
+        if not piece and state not in LIVE_STATES:
             return
+        await asyncio.sleep(0 if len(piece) == _CHUNK else _POLL_S)
 
 
 async def _bytes(desk: Desk, log: Log, command: str) -> bytes:
@@ -103,7 +101,8 @@ if [ -e {path} ] || {{ [ -e {folder} ] && [ ! -x {folder} ]; }}; then echo '{_PA
 
 def _no_output(desk: Desk, log: Log, why: str, ranks: list[str]) -> CorralError:
     rank = log.rank
-    if log.user not in ("", desk.user) and why == "denied":
+    if log.user != desk.user and log.state != "PENDING":
+        # Whether it is there cannot be seen from outside.
         return NoOutput(f"job {log.label} is {log.user}'s, and its output can only be read by {log.user}")
     if rank is not None and ranks:
         return InputError(f"job {log.label} has no rank {rank}; it has: {', '.join(ranks)}")

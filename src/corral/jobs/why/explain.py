@@ -47,7 +47,6 @@ def _running(facts: Facts, job: ShownJob) -> Explanation:
         job=facts.label,
         name=job.name,
         state=job.state,
-        headline=f"job {facts.label} ({job.name}) does not wait: it is {word}{since}",
+        headline=f"job {facts.label} ({job.name}) is {word}{since}",
         details=tuple(details),
-        suggestions=(f"corral logs -f {facts.label} shows what it prints.",),
     )

@@ -84,16 +84,29 @@ class Facts:
 
 async def gather(desk: Desk, found: Found) -> Facts:
     """Ask the cluster; of an array about the task that says most."""
+    label, tasks, script = question(found)
+    facts = parse_facts(await desk.must(script, timeout_s=120), label, tasks)
+    if facts.job is None and not facts.runs and facts.recorded_code is None:
+        raise NoSuchJob(f"Slurm has forgotten job {label}, and it left no record of how it ended")
+    return facts
+
+
+def question(found: Found) -> tuple[str, dict[str, int], str]:
+    """Which job or task is asked about, the states of its array's tasks, and the script that asks."""
     label = _telling(found)
-    said = await desk.must(_script(found, label), timeout_s=120)
+    return label, _counts(found), _script(found, label)
+
+
+def parse_facts(said: str, label: str, tasks: Mapping[str, int]) -> Facts:
+    """The facts from what the cluster printed."""
     now, job, nodes, partitions, queue, limits, runs, names, log, rank, ended = said.split(_PART)
     jobs = [one for one in parse_jobs(job) if one.label == label or "_" not in label] or parse_jobs(job)
-    facts = Facts(
+    return Facts(
         now=int(now),
         label=label,
         job=jobs[-1] if jobs else None,
         runs=tuple(parse_runs(runs, label)),
-        tasks=_counts(found),
+        tasks=tasks,
         nodes=tuple(parse_nodes(nodes)),
         partitions=parse_partitions(partitions),
         queue=tuple(parse_queue(queue)),
@@ -103,9 +116,6 @@ async def gather(desk: Desk, found: Found) -> Facts:
         rank=RankFailure(*json.loads(rank)) if rank.strip() else None,
         recorded_code=int(ended) if ended.strip().isdigit() else None,
     )
-    if facts.job is None and not facts.runs and facts.recorded_code is None:
-        raise NoSuchJob(f"Slurm has forgotten job {label}, and it left no record of how it ended")
-    return facts
 
 
 def _telling(found: Found) -> str:

@@ -82,12 +82,13 @@ def reason_of(text: str) -> Reason:
 
 def _limit(match: re.Match[str]) -> Reason:
     what = _WHAT[match["what"]]
-    scope = "its account or user" if match["scope"] == "Assoc" else "its QOS {qos}"
+    scope = "the account {account}" if match["scope"] == "Assoc" else "the QOS {qos}"
     each = {"PerUser": " for each person", "PU": " for each person", "PerAccount": " for each account"}
     per = match["per"] or ""
     if per in ("PerJob", "PerNode") or match["group"] == "Min" or (match["what"] == "Wall" and match["group"] == "Max"):
         more = "less" if match["group"] == "Min" else "more"
-        words = f"it asks for {more} {what} than {scope} allows one job"
+        words = f"it asks for {more} {what} than {scope} allows a job"
         return Reason(match[0], "never", f"limit: {what}", words)
-    used = f"the {what} that may be used over time" if match["time"] else f"the limit of {what}"
-    return Reason(match[0], "limit", f"limit: {what}", f"{used}{each.get(per, '')} in {scope} is reached")
+    over_time = " over time" if match["time"] else " at a time"
+    words = f"{{user}} may use no more {what}{over_time}: the limit{each.get(per, '')} of {scope} is reached"
+    return Reason(match[0], "limit", f"limit: {what}", words)

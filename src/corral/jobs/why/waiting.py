@@ -17,6 +17,10 @@ from corral.slurm.listing import JobRow
 from corral.slurm.shown import ShownJob
 
 _LINES = 6
+# Where a limit is the reason, Slurm's estimate leaves the limit out.
+_ESTIMATED = ("room", "order", "nodes", "slurm")
+# How long Slurm believes that a job without a time limit runs.
+_FOR_EVER_S = 300 * 86400
 _DEPENDENCY = re.compile(r"(?P<kind>after\w*):(?P<job>\d+(?:_[\d*]+)?)")
 _AFTER = {"afterok": "to end well", "afternotok": "to fail", "afterany": "to end", "after": "to start"}
 
@@ -31,10 +35,10 @@ def explain_waiting(facts: Facts, job: ShownJob) -> Explanation:
     if never and reason.kind != "never":
         words = f"{amount(len(ever), 'node')} of {' and '.join(job.partitions)} could hold it, and it wants {need.text}"
     details = [*_array(facts), *_dependencies(facts, job), *_limits(facts, job, reason)]
-    expected = job.started if job.started > facts.now and not never else None
+    expected = _expected(facts, job) if reason.kind in _ESTIMATED and not never else None
     if reason.kind in ("room", "order", "nodes") and not never:
         details += [*_before(facts, job), *_holders(facts, {node.name for node in ever})]
-    if reason.kind in ("room", "order", "limit", "slurm", "nodes") and not never:
+    if reason.kind in _ESTIMATED and not never:
         details.append(_estimate(facts, expected))
     verdict = "will never start as it is" if never else "waits"
     return Explanation(
@@ -61,6 +65,8 @@ def _words(reason: Reason, facts: Facts, job: ShownJob, need: Need) -> str:
         nodes=amount(need.nodes, "node"),
         limit="no time limit" if job.time_limit_s is None else f"its time limit of {clock(job.time_limit_s)}",
         qos=job.qos,
+        account=job.account,
+        user=job.user,
     )
 
 
@@ -87,15 +93,12 @@ def _dependencies(facts: Facts, job: ShownJob) -> list[str]:
 def _limits(facts: Facts, job: ShownJob, reason: Reason) -> list[str]:
     if reason.kind != "limit":
         return []
-    mine = [row for row in facts.queue if row.user == job.user and row.state != "PENDING"]
+    mine = [row for row in facts.queue if row.user == job.user and row.state != "PENDING"][:_LINES]
     name = job.qos if job.reason.startswith("QOS") else job.account
     rows = [[cell for cell in row[1:] if cell] for row in facts.limits if row[0] == name]
     allowed = [", ".join(cells).replace("gres/gpu", "GPUs") for cells in rows if cells]
     said = [f"Allowed to {job.user} in {name}: {'; '.join(allowed)}."] if allowed else []
-    if mine:
-        gpus = sum(row.gpus for row in mine)
-        use = f", with {amount(gpus, 'GPU')} in all" if gpus else ""
-        said.append(f"{amount(len(mine), 'job')} of {job.user} run{'s' if len(mine) == 1 else ''} now{use}.")
+    said += [_holder(row, expand_hosts(row.nodes), facts.now) for row in mine]
     return said
 
 
@@ -144,6 +147,10 @@ def _until(row: JobRow, now: int) -> str:
     if row.time_limit_s is None or not row.ended:
         return "without a time limit"
     return f"until {at(row.ended, now)} at the latest"
+
+
+def _expected(facts: Facts, job: ShownJob) -> int | None:
+    return job.started if 0 < job.started - facts.now < _FOR_EVER_S else None
 
 
 def _estimate(facts: Facts, expected: int | None) -> str:
