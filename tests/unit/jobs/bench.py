@@ -82,5 +82,3 @@ def asked(folder: Path, name: str) -> list[str]:
     """How a program of `says` was called, a line per call."""
     path = folder / f"{name}.asked"
     return path.read_text().splitlines() if path.exists() else []
-
-

@@ -24,7 +24,9 @@ def test_gpus_are_a_number_a_type_or_both(text: str, gpus: Gpus) -> None:
     assert parse_gpus(text) == gpus
 
 
-@pytest.mark.parametrize("text", ["", " ", "-1", "1.5", "2:rtx5090", "rtx5090:two", "rtx5090:-1", "rtx5090:", "a b", ":"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "-1", "1.5", "2:rtx5090", "rtx5090:two", "rtx5090:-1", "rtx5090:", "a b", ":"]
+)
 def test_other_gpus_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match=r"--gpus .*such as 1, rtx5090 or rtx5090:2"):
         parse_gpus(text)
