@@ -25,7 +25,7 @@ TOKEN = "260101-120000-abcd"
 class Controller:
     """Stands in for SlurmRest: takes every job, or raises what it is told to."""
 
-    problem: Exception | None = None
+    problem: BaseException | None = None
     taken: list[JobDescription] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
 
