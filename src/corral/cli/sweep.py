@@ -27,6 +27,7 @@ from corral.cli.job_options import (
 )
 from corral.cli.sweep_view import SweepView, plots_view, results_view, status_view
 from corral.cli.terminal import ClusterOption, JsonOption, console, errors, print_json, run
+from corral.errors import InputError
 from corral.jobs.submit import Sent, send
 from corral.jobs.sweep.declare import declaration
 from corral.jobs.sweep.report import results_page
@@ -135,15 +136,22 @@ def results(
     if wanted is not None:
         check_metric(wanted, rows)
     if csv is not None:
-        csv.write_text(to_csv(result_table(rows)))
+        _write(csv, to_csv(result_table(rows)))
     if html is not None:
-        html.write_text(results_page(sweep.name, rows, objective))
+        _write(html, results_page(sweep.name, rows, objective))
     if as_json:
         print_json(to_json(result_table(rows)))
         return
     console.print(results_view(rows, objective, len(rows) if every else 20))
     if plot:
         console.print(plots_view(rows, objective, min(console.width, 100)))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as problem:
+        raise InputError(f"{path} cannot be written: {problem.strerror}") from problem
 
 
 @app.command()

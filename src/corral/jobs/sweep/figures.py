@@ -56,7 +56,7 @@ def learning_curves(results: Sequence[TrialResult], objective: Objective) -> Cha
             Series(f"#{one.trial.index} {one.trial.text}", points, muted=place >= len(best))
             for place, (one, points) in enumerate([*best, *others])
         ),
-        y_log=spread_over_decades([y for _, points in curves for _, y in points]),
+        y_log=_metric_is_log(objective, [y for _, points in curves for _, y in points]),
     )
 
 
@@ -69,6 +69,13 @@ def spread_over_decades(values: Sequence[float]) -> bool:
     linear = (middle - low) / (high - low)
     logarithmic = math.log(middle / low) / math.log(high / low)
     return abs(logarithmic - 0.5) < abs(linear - 0.5)
+
+
+def _metric_is_log(objective: Objective, values: Sequence[float]) -> bool:
+    """Of what is made small, such as a loss, the small values are of interest: a long way down is shown as such."""
+    if objective.minimize and min(values) > 0:
+        return max(values) / min(values) >= 20
+    return spread_over_decades(values)
 
 
 def number(value: object) -> float | None:
@@ -121,7 +128,7 @@ def _panel(name: str, colour: str | None, measured: Sequence[TrialResult], objec
             for group in sorted(groups, key=lambda group: _reading_order(group.partition("=")[2]))
         ),
         x_log=not names and spread_over_decades(numbers),
-        y_log=spread_over_decades([y for points in groups.values() for (_, y), _ in points]),
+        y_log=_metric_is_log(objective, [y for points in groups.values() for (_, y), _ in points]),
         kind=Kind.SCATTER,
         x_names=tuple(names),
     )

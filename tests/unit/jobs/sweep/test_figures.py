@@ -90,6 +90,13 @@ def test_an_axis_is_logarithmic_only_where_that_tells_values_apart() -> None:
     assert not spread_over_decades([0.0, 1.0, 1000.0])
 
 
+def test_a_loss_that_went_down_a_long_way_is_shown_as_such() -> None:
+    values = (0.002, 0.1, 0.11, 0.12, 0.3)
+    results = [one(index, {"loss": value, "acc": value}, x=str(index)) for index, value in enumerate(values)]
+    assert parameter_charts(results, LOSS)[0].y_log
+    assert not parameter_charts(results, Objective("acc", minimize=False))[0].y_log
+
+
 def test_the_page_names_the_best_and_lists_every_trial() -> None:
     text = results_page("Sweep", grid(), LOSS)
     assert "lowest loss 1: trial 0 (lr=0.1 act=gelu seed=0 data=mnist)" in text
