@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import time
@@ -57,6 +58,22 @@ def written_down(desk: Desk, token: str = TOKEN, submitted: str = "", *, mark: b
         opened = Path(desk.home.open_mark(token))
         opened.parent.mkdir(exist_ok=True)
         opened.touch()
+    return folder
+
+
+def sent(desk: Desk, submitted: str, array: str = "", token: str = TOKEN) -> Path:
+    """A submission's folder with all that is needed to send it again."""
+    folder = written_down(desk, token, submitted)
+    before = JobDescription(
+        name="train",
+        script="",
+        folder=str(folder),
+        output=f"{folder}/log",
+        array=array,
+        dependency="afterok:3",
+        environment={"USER": ME, "CORRAL_ATTEMPT": "1"},
+    )
+    (folder / "description.json").write_text(json.dumps(before.to_json()))
     return folder
 
 
