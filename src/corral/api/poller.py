@@ -27,8 +27,12 @@ class Poller:
         return await asyncio.shield(self._awaited[unit])
 
     async def close(self) -> None:
+        """Stop asking; whoever still waits is told that nobody will."""
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task])
+        for future in self._awaited.values():
+            future.cancel()
 
     async def _poll(self) -> None:
         pause = _FAST_S
