@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -58,6 +59,8 @@ def test_ctrl_c_ends_the_waiting_and_the_work(background: Background) -> None:
     cancelled, main = threading.Event(), threading.get_ident()
 
     async def interrupted() -> None:
+        while "wait" not in sys._current_frames()[main].f_code.co_name:
+            await asyncio.sleep(0.001)
         signal.pthread_kill(main, signal.SIGINT)
         await never(cancelled)
 

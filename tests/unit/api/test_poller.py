@@ -111,3 +111,17 @@ def test_a_job_that_was_sent_again_ends_again(desk: Desk, monkeypatch: pytest.Mo
         return await waiting.end_of(unit(desk, 0)), await waiting.end_of(unit(desk, 0))
 
     assert asyncio.run(asyncio.wait_for(wait(), 30)) == (failed, DONE)
+
+
+def test_closing_ends_the_waiting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poller, "outcomes", Cluster().outcomes)
+
+    async def wait() -> None:
+        waiting = Poller(desk)
+        one = asyncio.ensure_future(waiting.end_of(unit(desk, 0)))
+        await asyncio.sleep(0)
+        await waiting.close()
+        await one
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(asyncio.wait_for(wait(), 30))
