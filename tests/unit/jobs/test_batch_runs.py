@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,8 @@ def test_a_job_that_ended_does_not_run_again_because_slurm_requeued_it_once_too_
 
 
 def test_a_warning_before_the_command_listens_waits_for_it(job: Job) -> None:
-    listen = "import os, signal; os.kill(0, signal.SIGUSR1); print(signal.sigtimedwait({signal.SIGUSR1}, 5) is not None)"
-    assert job.run("python3", "-c", "import os; os.setpgid(0, 0); " + listen) == (0, "True\n")
+    listen = "import os, signal as s; os.kill(os.getpid(), s.SIGUSR1); print(s.sigtimedwait({s.SIGUSR1}, 5).si_signo)"
+    assert job.run("python3", "-c", listen) == (0, f"{signal.SIGUSR1.value}\n")
 
 
 def test_the_command_runs_in_a_copy_of_the_snapshot(job: Job) -> None:
