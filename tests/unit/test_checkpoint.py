@@ -273,9 +273,14 @@ WITH_CHILDREN = """
     print("forked", forked.is_alive())
     forked.terminate()
     forked.join()
-    print("pool", forked.exitcode)
+    for _ in range(20):
+        forked = multiprocessing.get_context("fork").Process(target=signal.pause)
+        forked.start()
+        forked.terminate()
+        forked.join()
+    print("ended", forked.exitcode)
 """
 
 
 def test_children_of_a_script_survive_the_warning_and_can_still_be_ended(tmp_path: Path) -> None:
-    assert run(WITH_CHILDREN, tmp_path)[1].splitlines() == ["started 0", "forked True", "pool -15"]
+    assert run(WITH_CHILDREN, tmp_path)[1].splitlines() == ["started 0", "forked True", "ended -15"]
