@@ -30,6 +30,13 @@ class Entry:
 COMMANDS = {
     "run": Entry("Run a script or a command as a job, follow its output, and exit with its code.", _PASSES_ON),
     "sweep": Entry("Run a command once for each of many settings, and compare what came of it."),
+    "jobs": Entry("My jobs: what runs, what waits and why, and what ended a moment ago."),
+    "logs": Entry("What a job has printed; with -f also what it prints from now on."),
+    "why": Entry("Why a job waits, until when, and what would help; or why it ended."),
+    "cancel": Entry("End jobs, whether they wait or run; a sweep with all its trials."),
+    "hold": Entry("Keep waiting jobs from starting until they are released."),
+    "release": Entry("Let held jobs start."),
+    "requeue": Entry("Run jobs again, from their last checkpoint if they have one; ended ones too."),
     "init": Entry("Look at machines over SSH and write the cluster file that fits them."),
     "up": Entry("Make the cluster what its file says. Safe to repeat, safe to interrupt."),
     "plan": Entry("Show what `up` would change, without changing anything."),

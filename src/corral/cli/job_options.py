@@ -1,4 +1,4 @@
-"""The options that `run` and `sweep` share."""
+"""The options that commands about jobs share."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ UserOption = Annotated[
     str | None,
     typer.Option("--user", envvar="CORRAL_USER", help="Whose job it is, from outside the cluster.", show_default=False),
 ]
+JobArgument = Annotated[str, typer.Argument(help="12, one trial of a sweep 12_3, or a token.", show_default=False)]
+JobsArgument = Annotated[
+    list[str] | None, typer.Argument(help="12, one trial of a sweep 12_3, or a token.", show_default=False)
+]
+MineOption = Annotated[bool, typer.Option("--all", help="All of mine that it applies to.")]
 
 
 def resources(

@@ -27,11 +27,11 @@ async def stream(desk: Desk, folder: JobFolder, *, job_id: int | None) -> int:
         return 130
 
 
-async def show(desk: Desk, unit: Unit) -> int:
-    """Print what a unit prints until it has ended."""
+async def show(desk: Desk, unit: Unit, rank: int | None = None) -> int:
+    """Print what a unit, or one of its ranks, prints until it has ended."""
     end: End | None = None
     shown = ""
-    async for glance in follow(desk, unit):
+    async for glance in follow(desk, unit, rank):
         if glance.output:
             sys.stdout.buffer.write(glance.output)
             sys.stdout.buffer.flush()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from corral.errors import SlurmError
 from corral.hosts.base import Completed, Shell
 from corral.jobs.layout import Home
 from corral.jobs.site import SITE_FILE, Site, parse_site
-from corral.slurm.rest.client import SlurmRest
-from corral.slurm.rest.token import TOKEN_SCRIPT, Token, parse_token
-from corral.slurm.rest.transport import Tcp, Unix
+
+if TYPE_CHECKING:
+    from corral.slurm.rest.client import SlurmRest
+    from corral.slurm.rest.token import Token
 
 
 @dataclass
@@ -44,6 +46,10 @@ class Desk:
 
     async def rest(self) -> SlurmRest:
         """Slurm's REST service, with a token of the person's own."""
+        # Whoever only looks does not need it, and starts faster without.
+        from corral.slurm.rest.client import SlurmRest
+        from corral.slurm.rest.transport import Tcp, Unix
+
         if self._rest is None:
             way = self.shell.reach(self.site.rest_address, self.site.rest_port)
             endpoint = await self._open.enter_async_context(way)
@@ -52,6 +58,8 @@ class Desk:
         return self._rest
 
     async def _token(self) -> Token:
+        from corral.slurm.rest.token import TOKEN_SCRIPT, parse_token
+
         return parse_token((await self.run(TOKEN_SCRIPT, timeout_s=30)).stdout)
 
     async def close(self) -> None:

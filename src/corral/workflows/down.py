@@ -24,7 +24,15 @@ from corral.workflows.state import ClusterState
 
 # Nodes first, so that the controller does not see them die.
 _ORDER = ("corral-keeper", "slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
-_DATA = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge", "packages and accounts")
+_DATA = (
+    "/var/lib/mysql",
+    "/var/lib/slurm",
+    "/var/log/slurm",
+    "/etc/slurm",
+    "/etc/munge",
+    "/opt/corral",
+    "packages and accounts",
+)
 _PURGE_TIMEOUT_S = 600.0
 _UNMOUNT_TIMEOUT_S = 120.0
 
