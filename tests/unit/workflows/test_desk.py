@@ -69,8 +69,8 @@ def test_without_one_person_to_choose_the_choice_is_explained(
 
 def test_people_log_in_to_a_login_machine_or_else_to_the_head() -> None:
     assert workflow._login_machine(cluster()) == "node0"
-    text = "name: lab\nmachines:\n  a: {address: 192.0.2.1, roles: [head, compute]}\n  b: {address: 192.0.2.2, roles: [login]}\n"
-    assert workflow._login_machine(parse_cluster(text, "cluster.yaml")) == "b"
+    machines = "  a: {address: 192.0.2.1, roles: [head, compute]}\n  b: {address: 192.0.2.2, roles: [login]}\n"
+    assert workflow._login_machine(parse_cluster(f"name: lab\nmachines:\n{machines}", "cluster.yaml")) == "b"
 
 
 def test_on_a_machine_of_the_cluster_there_is_nothing_to_connect_to(
