@@ -19,8 +19,13 @@ _PART = "\x1e"
 # It is somebody's alone, because two jobs of the same attempt would both run: the keeper and a person may come at once.
 _SHUT_OUT = """
 cd {folder} || exit 1
-exec 9>> .lock && flock -w 30 9 || exit 1
-if grep -q '^{attempt} ' submitted; then echo "{folder} is being sent again already" >&2; exit 1; fi
+if ! mkdir .sending 2>/dev/null; then
+  # Whoever made it is done in a moment, or dead.
+  find .sending -maxdepth 0 -mmin +1 -exec rmdir {{}} + 2>/dev/null
+  echo "{folder} is being sent again already" >&2; exit 1
+fi
+trap 'rmdir .sending' EXIT
+if grep -q '^{attempt} ' submitted; then echo "{folder} was sent again already" >&2; exit 1; fi
 for unit in {units}; do
   mkdir -p $unit && rm -f $unit/ended && echo {attempt} > $unit/.attempt && mv -f $unit/.attempt $unit/attempt || exit 1
 done
