@@ -54,6 +54,13 @@ def test_a_job_that_ended_does_not_run_again_because_slurm_requeued_it_once_too_
     assert job.run("echo", "I ran", SLURM_RESTART_COUNT="2") == (3, "")
 
 
+def test_a_job_runs_again_once_the_record_of_its_end_is_removed(job: Job) -> None:
+    job.run("bash", "-c", "exit 3")
+    (job.folder / "ended").unlink()
+    assert job.run("bash", "-c", "exit 4", SLURM_RESTART_COUNT="1")[0] == 4
+    assert job.ended() == "4"
+
+
 def test_a_warning_before_the_command_listens_waits_for_it(job: Job) -> None:
     listen = "import os, signal as s; os.kill(os.getpid(), s.SIGUSR1); print(s.sigtimedwait({s.SIGUSR1}, 5).si_signo)"
     assert job.run("python3", "-c", listen) == (0, f"{signal.SIGUSR1.value}\n")
