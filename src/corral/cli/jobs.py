@@ -20,6 +20,8 @@ from corral.slurm.states import ENDED
 from corral.workflows.desk import open_desk
 
 _LINES = 40
+# Of what ended in the last minutes, unless somebody asks for more.
+_ENDED = 5
 _LOOK_BACK = "1d"
 _COLORS = {"running": GREEN, "waiting": YELLOW, **{state_word(state).split(" ")[0]: RED for state in FAILED}}
 
@@ -53,6 +55,9 @@ def jobs(
         shown = found if limit is None else found[:limit]
         sys.stdout.write(json.dumps([line.to_json() for line in shown]) + "\n")
         return
+    if not look_back and limit is None:
+        alive = sum(not line.row.over for line in found)
+        found = found[: alive + _ENDED]
     _show(found, limit or _LINES, everybody=everybody)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import typer
 
+from corral.cli.columns import terminal_width
 from corral.cli.job_options import JobArgument, UserOption
 from corral.cli.terminal import ClusterOption, JsonOption, print_json, run
 from corral.jobs.why.explain import why as explain
@@ -17,7 +20,7 @@ def why(job: JobArgument, user: UserOption = None, cluster: ClusterOption = None
     if as_json:
         print_json(found.to_json())
     else:
-        typer.echo(text_of(found))
+        typer.echo(text_of(found, terminal_width()))
 
 
 async def _why(job: str, cluster: str | None, user: str | None) -> Explanation:
@@ -25,11 +28,19 @@ async def _why(job: str, cluster: str | None, user: str | None) -> Explanation:
         return await explain(desk, job)
 
 
-def text_of(found: Explanation) -> str:
-    """The answer as people read it."""
-    lines = [f"{found.headline}.", *(f"  {detail}" for detail in found.details)]
+def text_of(found: Explanation, width: int | None = None) -> str:
+    """The answer as people read it; output of the job stays as it is, however wide."""
+    lines = [_wrapped(f"{found.headline}.", "", width), *(_wrapped(detail, "  ", width) for detail in found.details)]
     if found.suggestions:
-        lines += ["What helps:", *(f"  {suggestion}" for suggestion in found.suggestions)]
+        lines += ["What helps:", *(_wrapped(suggestion, "  ", width) for suggestion in found.suggestions)]
     if found.log:
         lines += [f"{found.log_title[0].upper()}{found.log_title[1:]}:", *(f"  │ {line}" for line in found.log)]
     return "\n".join(lines)
+
+
+def _wrapped(text: str, indent: str, width: int | None) -> str:
+    if width is None or len(indent) + len(text) <= width:
+        return f"{indent}{text}"
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
