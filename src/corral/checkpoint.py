@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
@@ -212,13 +211,13 @@ class State:
         stopped = f"stopped by {warning.received() or 'a warning to another rank'} at {self._where()}"
         if nothing_saved:
             say(f"{stopped}; this run could save nothing, so it is not queued again")
-            sys.exit(1)
+            group.leave(1)
         say(f"{stopped}; the job goes back to the queue and continues from there")
         # For the batch script: of a step on several nodes it sees only the worst exit code, and who leaves first
         # has the others terminated.
         if group.rank() == 0 and (job := os.environ.get("CORRAL_JOB_DIR")):
             Path(job, "again").touch()
-        sys.exit(AGAIN)
+        group.leave(AGAIN)
 
     def _finish(self) -> None:
         if self._folder is not None and self._saved_point != self._points:

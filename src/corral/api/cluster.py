@@ -24,7 +24,7 @@ from corral.jobs.desk import Desk
 from corral.jobs.outcome import Unit
 from corral.jobs.submit import Prepared, Sent, send
 from corral.jobs.sweep.sampling import distribution
-from corral.jobs.sweep.space import Declaration, Trial, space
+from corral.jobs.sweep.space import Declaration, Trial, space, written
 from corral.workflows.desk import open_desk
 from corral.workflows.run import Ask, default_folder, prepare_job
 from corral.workflows.sweep import find_sweep, prepare_sweep
@@ -106,9 +106,9 @@ class Cluster:
         `random` is written as on the command line, such as `{"lr": "log:1e-5..1e-1"}`, and needs `trials`.
         """
         declared = Declaration(
-            grid={name: [str(value) for value in values] for name, values in (grid or {}).items()},
+            grid={name: [written(value) for value in values] for name, values in (grid or {}).items()},
             random={name: distribution(f"random {name}", text) for name, text in (random or {}).items()},
-            rows=[tuple((name, str(value)) for name, value in row.items()) for row in rows],
+            rows=[tuple((name, written(value)) for name, value in row.items()) for row in rows],
             trials=trials,
             seed=seed,
         )

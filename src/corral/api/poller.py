@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from corral.errors import CorralError
 from corral.jobs.desk import Desk
 from corral.jobs.outcome import End, Unit, outcomes
 
@@ -28,19 +27,26 @@ class Poller:
         return await asyncio.shield(self._awaited[unit])
 
     async def close(self) -> None:
+        """Stop asking; whoever still waits is told that nobody will."""
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task])
+        for future in self._awaited.values():
+            future.cancel()
 
     async def _poll(self) -> None:
         pause = _FAST_S
-        while waiting := [unit for unit, future in self._awaited.items() if not future.done()]:
+        while self._awaited:
+            waiting = list(self._awaited)
             try:
                 found = await outcomes(self._desk, waiting)
-            except CorralError as problem:
+            except Exception as problem:
+                # Whatever it is, somebody waits for it.
                 for unit in waiting:
                     self._awaited.pop(unit).set_exception(problem)
-                return
+                continue
             for unit, end in found.items():
-                self._awaited[unit].set_result(end)
+                # Forgotten here, because a job that is sent again ends again.
+                self._awaited.pop(unit).set_result(end)
             pause = _FAST_S if found else min(_SLOW_S, pause * 1.3)
             await asyncio.sleep(pause)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from corral.errors import InputError
 from corral.jobs.request import Resources, parse_gpus, parse_memory, parse_time
 
 NodesOption = Annotated[int, typer.Option("--nodes", "-N", min=1, help="Nodes; the command runs on each.")]
@@ -63,8 +62,6 @@ def resources(
     account: str,
 ) -> Resources:
     """What the options say, checked."""
-    if nodes < 1:
-        raise InputError(f"--nodes {nodes}: a job needs at least one")
     return Resources(
         nodes=nodes,
         gpus=None if gpus is None else parse_gpus(gpus),

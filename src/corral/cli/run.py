@@ -23,7 +23,7 @@ from corral.cli.job_options import (
     TimeOption,
     UserOption,
     resources,
-)  # fmt: skip
+)
 from corral.cli.output import stream
 from corral.cli.terminal import ClusterOption, errors
 from corral.cli.terminal import run as run_workflow

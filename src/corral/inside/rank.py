@@ -51,8 +51,8 @@ def _run(command: list[str], log: BinaryIO, lines: _Lines) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, forward)
-    # Inherited by the command: who does not ask for Slurm's warning does not die of it.
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    # Inherited by the command: Slurm's warning waits there until it is asked for, and nobody dies of it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     output, its_end = os.pipe()
     try:
         child = subprocess.Popen(command, stdout=its_end, stderr=its_end)
@@ -64,6 +64,7 @@ def _run(command: list[str], log: BinaryIO, lines: _Lines) -> int:
     finally:
         os.close(its_end)
     signal.signal(signal.SIGUSR1, forward)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
     _copy(output, child, log, lines)
     code = child.wait()
     return code if code >= 0 else 128 - code

@@ -34,7 +34,7 @@ def main(command: list[str]) -> int:
     environment = os.environ | network(os.environ) | threads(os.environ, ranks)
     began = time.time()
     # Inherited by torchrun, which would die of Slurm's warning; the ranks take it themselves.
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     # A handler, not SIG_IGN, which torchrun would inherit: Slurm has sent it to torchrun as well.
     signal.signal(signal.SIGTERM, _wait_on)
     code = subprocess.run([*launcher, *arguments(os.environ, ranks), *command], env=environment, check=False).returncode

@@ -1,13 +1,14 @@
 """Slurm's warning that a job must end soon, kept until the script reaches a safe point.
 
 SIGUSR1 comes before a time limit and before a preemption, SIGTERM when a job is ended otherwise. Slurm sends them to
-every process of a step, so what the script starts (data loaders, a monitor) must not die of SIGUSR1: a signal that is
-blocked stays blocked in children, while one with a handler would be deadly to them again. So the main thread blocks it,
-and a thread of ours takes it.
+every process of a step, so what the script starts (data loaders, a monitor) must not die of SIGUSR1. A handler would be
+gone in a program that it starts; a blocked signal stays blocked there. So the main thread blocks it and looks whether
+one is pending. The handler is for threads that were there before, which do not block it.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -31,12 +32,14 @@ def listen() -> None:
     signal.signal(signal.SIGUSR1, _note)
     signal.signal(signal.SIGTERM, _note)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-    threading.Thread(target=_take, name="corral-warning", daemon=True).start()
     os.register_at_fork(after_in_child=_forget)
+    atexit.register(_ignore)
 
 
 def received() -> str:
     """Name of the signal that came first, or nothing."""
+    if _listening and not _received and signal.SIGUSR1 in signal.sigpending():
+        _received.append(signal.SIGUSR1.name)
     return _received[0] if _received else ""
 
 
@@ -44,9 +47,10 @@ def _note(number: int, _frame: FrameType | None) -> None:
     _received.append(signal.Signals(number).name)
 
 
-def _take() -> None:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
-    threading.Event().wait()
+def _ignore() -> None:
+    # Python gives up its handlers while it exits: a second warning would then kill a run that has saved all it had.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _forget() -> None:

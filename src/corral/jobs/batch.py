@@ -18,13 +18,14 @@ LIBRARY = "/opt/corral/lib"
 REQUEUE_CODE = 85
 """A command that saved its state and wants to go on exits with it; RequeueExit in slurm.conf has the same."""
 
-# A job that already ended runs again only when somebody says so: the controller may have forgotten that it ran.
+# A job that has ended runs again only when somebody says so (`corral requeue` removes the record): a controller that
+# was killed may have forgotten that it ran, and Slurm requeues some jobs that were preempted once too often.
 _FENCE = """\
 if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ]; then
   echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
 fi
-if [ -e "$unit/ended" ] && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then exit "$(cat "$unit/ended")"; fi
-rm -f "$unit/ended" "$unit/again\""""
+if [ -e "$unit/ended" ]; then exit "$(cat "$unit/ended")"; fi
+rm -f "$unit/again\""""
 
 # Beside and renamed: a requeued job finds either nothing or the whole folder, and goes on in it.
 _WORK = """\
@@ -119,5 +120,5 @@ class Batch:
         if request.environment.kind == "container":
             options += ' "${in_srun[@]}"'
             command = f'"${{in_node[@]}}" {command}'
-        # Slurm warns with SIGUSR1, which kills whoever does not expect it.
-        return f'srun {options} bash -c \'trap "" USR1; exec "$@"\' - \\\n  {command}'
+        # Slurm warns with SIGUSR1. Blocked, it kills nobody, and waits for a script that is still being loaded.
+        return f"srun {options} env --block-signal=USR1 \\\n  {command}"

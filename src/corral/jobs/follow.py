@@ -60,11 +60,11 @@ class Watcher:
 
     def _script(self, *, ask_slurm: bool) -> str:
         task = "" if self._unit.trial is None else f"_{self._unit.trial}"
-        ask = f"squeue -h -t all -j $id{task} -o '%T %r' 2>/dev/null | tail -n 1" if ask_slurm else "true"
+        ask = f"squeue -h -t all -j ${{id}}{task} -o '%T %r' 2>/dev/null | tail -n 1" if ask_slurm else "true"
         return f"""
 cd {shlex.quote(self._unit.folder.path)} || exit 1
 id=$(awk '$2 > 0 {{ id = $2 }} END {{ print id + 0 }}' submitted)
-echo "$id{task}"
+echo "${{id}}{task}"
 {ask} | {{ read -r line; echo "$line"; }}
 cat {shlex.quote(self._unit.path)}/ended 2>/dev/null || echo
 log={shlex.quote(self._log)}

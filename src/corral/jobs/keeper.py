@@ -60,6 +60,9 @@ class Books:
     async def balance(self) -> None:
         """Compare once, and act."""
         entries = await read_entries(self._desk, self._tokens)
+        for token in set(self._tokens) - {entry.token for entry in entries}:
+            # Its mark was made after its folder: the person has removed that since.
+            await self._close(token)
         queue = await in_queue(self._desk)
         unsure = []
         for entry in entries:
@@ -84,7 +87,10 @@ class Books:
             job_id = await resend(self._desk, self._folder(entry), attempt, decision.lost)
             _log.warning("%s of %s was lost; sent again as job %s", entry.token, self._desk.user, job_id)
         elif decision.settled:
-            await self._desk.run(f"rm -f {self._desk.home.open_mark(entry.token)}")
+            await self._close(entry.token)
+
+    async def _close(self, token: str) -> None:
+        await self._desk.run(f"rm -f {self._desk.home.open_mark(token)}")
 
     def _folder(self, entry: Entry) -> JobFolder:
         return self._desk.home.job(entry.token)
@@ -114,6 +120,9 @@ async def keep(site: Site) -> None:
                 await Books(desk, tokens).balance()
             except CorralError as problem:
                 _log.info("%s: %s", user, problem)
+            except Exception:
+                # One person's folder in disorder is no reason to stop keeping everybody else's.
+                _log.exception("%s", user)
             finally:
                 await desk.close()
             heartbeat()

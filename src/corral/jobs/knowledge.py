@@ -15,7 +15,7 @@ _FIELD = "\x1f"
 
 
 async def read_entries(desk: Desk, tokens: Sequence[str]) -> list[Entry]:
-    """The submissions of these tokens that are there."""
+    """The submissions of these tokens that are there; what is not Corral's writing in them counts for nothing."""
     script = f"""
 cd {shlex.quote(desk.home.path)} || exit 1
 for token in {" ".join(tokens)}; do
@@ -32,8 +32,11 @@ true
         codes: dict[int | None, int] = {}
         for line in ended.splitlines():
             name, _, code = line.rpartition(":")
-            codes[int(name.split("/")[2]) if "/trials/" in name else None] = int(code)
-        found.append(Entry(token, parse_submissions(submitted), codes))
+            trial = name.split("/")[2] if "/trials/" in name else ""
+            if code.isdecimal() and (trial.isdecimal() or not trial):
+                codes[int(trial) if trial else None] = int(code)
+        if submissions := parse_submissions(submitted):
+            found.append(Entry(token, submissions, codes))
     return found
 
 
@@ -47,16 +50,22 @@ async def in_history(desk: Desk, entries: Iterable[Entry]) -> dict[str, list[Kno
     since = min(submission.sent_at for entry in entries for submission in entry.submissions) - 60
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since))
     listing = f"TZ=UTC sacct -nXPD -u {desk.user} -S {start} --delimiter='{_FIELD}' -o jobid,state,exitcode,workdir"
-    return _known(desk, await desk.must(listing))
+    found = _known(desk, await desk.must(listing))
+    # The record of a run that was requeued; what became of the job since is in another, or nobody knows.
+    return {token: [job for job in jobs if job.state != "REQUEUED"] for token, jobs in found.items()}
 
 
 def _known(desk: Desk, said: str) -> dict[str, list[Known]]:
     found: dict[str, list[Known]] = {}
-    for line in said.splitlines():
-        label, state, exit_code, work_dir = line.split(_FIELD)
+    for line in said.split("\n"):
+        fields = line.split(_FIELD)
+        if len(fields) != 4:
+            # Somebody's work folder with a line break in its name is none of Corral's.
+            continue
+        label, state, exit_code, work_dir = fields
         folder = folder_of(work_dir, desk.site.jobs)
         job_id, _, task = label.partition("_")
-        if folder is None or (task and not task.isdigit()):
+        if folder is None or not job_id.isdecimal() or (task and not task.isdecimal()):
             continue
         known = Known(int(job_id), int(task) if task else None, state.split(" ")[0], exit_code)
         found.setdefault(folder.token, []).append(known)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from corral.errors import CorralError
 from corral.jobs.sweep.indices import expand
 
 # A submission that is written down and not acknowledged: whoever was sending it should be done by then.
@@ -88,12 +89,18 @@ class Decision:
 
 
 def parse_submissions(text: str) -> tuple[Submission, ...]:
-    """The lines of a folder's `submitted`; one attempt's later line has its job id."""
+    """The lines of a folder's `submitted`; one attempt's later line has its job id.
+
+    A line that was not written to its end counts as not written: the fence holds whatever is sent again for it.
+    """
     found: dict[int, Submission] = {}
-    for line in text.splitlines():
-        attempt, job_id, sent_at, indices = line.split()
-        units: tuple[int | None, ...] = (None,) if indices == "-" else tuple(expand(indices))
-        found[int(attempt)] = Submission(int(attempt), int(job_id), int(sent_at), units)
+    for line in text.split("\n")[:-1]:
+        try:
+            attempt, job_id, sent_at, indices = line.split(" ")
+            units: tuple[int | None, ...] = (None,) if indices == "-" else tuple(expand(indices))
+            found[int(attempt)] = Submission(int(attempt), int(job_id), int(sent_at), units)
+        except (ValueError, CorralError):
+            continue
     return tuple(found[attempt] for attempt in sorted(found))
 
 

@@ -50,8 +50,11 @@ async def outcomes(desk: Desk, units: Sequence[Unit]) -> dict[Unit, End]:
     found: dict[Unit, End] = {}
     rest: list[Unit] = []
     for unit in units:
-        entry = entries[unit.folder.token]
-        if unit.trial in entry.ended:
+        entry = entries.get(unit.folder.token)
+        if entry is None:
+            # Whoever removed the folder has given the unit up, and nobody can tell any more.
+            found[unit] = End("REMOVED", 1, unit.folder.token)
+        elif unit.trial in entry.ended:
             found[unit] = End.by_itself(entry.ended[unit.trial], _label(entry, unit))
         else:
             rest.append(unit)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from corral.errors import InputError
 
 _UNITS = {"k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
-_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*)(?::|$))?(?P<count>\d+)?")
+_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*)(?::(?=\d)|$))?(?P<count>\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,15 @@ class Resources:
     partition: str = ""
     qos: str = ""
     account: str = ""
+
+    def __post_init__(self) -> None:
+        for what, count, least in (
+            ("nodes", self.nodes, 1),
+            ("GPUs", None if self.gpus is None else self.gpus.count, 0),
+            ("CPUs", self.cpus, 1),
+        ):
+            if count is not None and count < least:
+                raise InputError(f"a job cannot have {count} {what}; the least is {least}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,10 @@ def parse_gpus(text: str) -> Gpus:
 
 def parse_memory(text: str) -> int:
     """Mebibytes from `16G`, `800M` or `1.5T`; a bare number is Slurm's, mebibytes."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b)?)?", text.strip(), re.IGNORECASE)
     if match is None or float(match[1]) <= 0:
         raise InputError(f"--mem {text}: write a size such as 16G or 800M")
-    return max(1, round(float(match[1]) * _UNITS[match[2].lower() or "m"]))
+    return max(1, round(float(match[1]) * _UNITS[(match[2] or "m").lower()]))
 
 
 def parse_time(text: str) -> int:
@@ -78,7 +87,7 @@ def parse_time(text: str) -> int:
     text = text.strip()
     if match := re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    elif text.isdigit():
+    elif text.isdecimal():
         days, hours, minutes, seconds = 0, 0, int(text), 0
     elif match := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)", text):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())

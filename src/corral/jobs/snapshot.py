@@ -1,7 +1,6 @@
 """A snapshot of the working folder: the files as they are now, however the folder changes while the job waits.
 
-Git decides what belongs to it, in a repository or not: `.gitignore` and `.corralignore` are respected, `.git`
-itself stays out. Snapshots are named by their content, so the same files are sent only once.
+Snapshots are named by their content, so the same files are sent only once.
 """
 
 from __future__ import annotations
@@ -10,23 +9,17 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
 import stat
 import tarfile
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from corral.errors import InputError
-from corral.hosts.local import run
+from corral.jobs.folder_files import IGNORE_FILE, files_of
 
-IGNORE_FILE = ".corralignore"
 _MOST_BYTES = 256 * 1024**2
 _MOST_FILES = 20_000
-# What nobody means to send, where there is no git to ask.
-_NEVER = {".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".mypy_cache", ".pytest_cache"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,53 +45,16 @@ class Snapshot:
 
 async def take(folder: Path) -> Snapshot:
     """Look at a folder; nothing is copied yet."""
-    files = tuple(sorted(await _listed(folder)))
-    sizes = {name: (folder / name).lstat().st_size for name in files}
-    if sum(sizes.values()) > _MOST_BYTES or len(files) > _MOST_FILES:
-        raise InputError(_too_much(folder, sizes))
-    return Snapshot(folder, files, _digest(folder, files), sum(sizes.values()))
-
-
-async def _listed(folder: Path) -> list[str]:
-    if shutil.which("git") is None:
-        return list(_walk(folder, folder))
-    inside = await run(["git", "-C", str(folder), "rev-parse", "--git-dir"], timeout_s=20)
-    with tempfile.TemporaryDirectory(prefix="corral-") as empty:
-        repository = []
-        if not inside.ok:
-            await run(["git", "init", "-q", "--bare", empty], timeout_s=20)
-            repository = [f"--git-dir={empty}", f"--work-tree={folder}"]
-        ignored = [f"--exclude-from={folder / IGNORE_FILE}"] if (folder / IGNORE_FILE).is_file() else []
-        listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", *ignored]
-        done = await run(["git", "-C", str(folder), *repository, *listing], timeout_s=60)
-    if not done.ok:
-        raise InputError(f"git cannot list the files of {folder}: {done.last_words(1)}")
-    tracked = set(done.stdout.split("\0")) - {""}
-    if ignored:
-        # Tracked files stay listed whatever is excluded, but what Corral is told to ignore, it ignores.
-        told = await run(
-            ["git", "-C", str(folder), *repository, "ls-files", "-z", "--cached", "--ignored", *ignored], timeout_s=60
-        )
-        tracked -= set(told.stdout.split("\0"))
-    return [name for entry in tracked for name in _files_of(folder, entry)]
-
-
-def _files_of(folder: Path, entry: str) -> Iterator[str]:
-    """A listed name as files: one that was deleted is none, a repository inside the folder is all of its own."""
-    path = folder / entry
-    if path.is_dir() and not path.is_symlink():
-        yield from _walk(path, folder)
-    elif path.is_symlink() or path.is_file():
-        yield entry
-
-
-def _walk(top: Path, folder: Path) -> Iterator[str]:
-    for here, folders, names in os.walk(top):
-        folders[:] = sorted(set(folders) - _NEVER)
-        for name in names:
-            path = Path(here, name)
-            if path.is_symlink() or path.is_file():
-                yield str(path.relative_to(folder))
+    files = tuple(await files_of(folder))
+    try:
+        sizes = {name: (folder / name).lstat().st_size for name in files}
+        if sum(sizes.values()) > _MOST_BYTES or len(files) > _MOST_FILES:
+            raise InputError(_too_much(folder, sizes))
+        return Snapshot(folder, files, _digest(folder, files), sum(sizes.values()))
+    except OSError as problem:
+        raise InputError(
+            f"{problem.filename} cannot be sent with the job: {problem.strerror}. Try: list it in {IGNORE_FILE}"
+        ) from problem
 
 
 def _digest(folder: Path, files: tuple[str, ...]) -> str:

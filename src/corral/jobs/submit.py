@@ -69,7 +69,12 @@ class Sent:
 async def ask(desk: Desk, wanted: Resources, environment: str, snapshot: Snapshot | None) -> Surroundings:
     """Everything that a submission must know of the cluster, in one round trip."""
     code = shlex.quote(desk.home.code(snapshot.digest)) if snapshot else "''"
-    script = [NODES_SCRIPT, PARTITIONS_SCRIPT, environments.look_script(environment), f"[ ! -d {code} ] || echo yes"]
+    script = [
+        f"{NODES_SCRIPT} || exit 1",
+        f"{PARTITIONS_SCRIPT} || exit 1",
+        environments.look_script(environment),
+        f"[ ! -d {code} ] || echo yes",
+    ]
     said = await desk.must(f"\nprintf '{_PART}'\n".join(script))
     nodes, partitions, looked, has_code = said.split(_PART)
     return Surroundings(

@@ -118,6 +118,10 @@ class SharedStorageSpec(_Model):
         """The folder of the users' homes."""
         return self.mount if self.mount.endswith("/home") else f"{self.mount}/home"
 
+    def is_mounted_on(self, machine: str) -> bool:
+        """Whether the machine sees it by a mount, and not as a folder of its own."""
+        return machine != self.server or self.path != self.mount
+
 
 class StorageSpec(_Model):
     """Storage that the cluster shares."""

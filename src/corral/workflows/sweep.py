@@ -124,11 +124,11 @@ async def results_of(
     """What the trials measured, best first, and what best means."""
     status = await status_of(desk, sweep)
     reports = await _reports(desk, sweep)
-    objective = objective or guess_objective(report for history in reports.values() for report in history)
     rows = [
         result(trial, state.state, reports.get(trial.index, ()), objective)
         for trial, state in zip(sweep.trials, status.trials, strict=True)
     ]
+    objective = objective or guess_objective(report for history in reports.values() for report in history)
     return ranked(rows, objective), objective
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+from tests.golden.compare import assert_golden
 from tests.unit.deploy.clusters import SECRETS, THREE, cluster_of, facts
 
 from corral.deploy.cluster import Cluster
@@ -64,14 +64,6 @@ def test_unit_files_are_the_golden_ones(name: str, machine: str) -> None:
     """What tells a service manager what to run: systemd of a new and of an old release, supervisord; and NFS."""
     for path, content in unit_files(CLUSTERS[name], machine).items():
         assert_golden(GOLDEN / name / path, content)
-
-
-def assert_golden(path: Path, content: bytes) -> None:
-    """Compare with the golden file; `UPDATE_GOLDEN=1 pytest …` writes it, to be read in the diff."""
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    assert content.decode() == path.read_text(), path
 
 
 def unit_files(cluster: Cluster, machine: str) -> dict[str, bytes]:

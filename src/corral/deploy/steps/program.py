@@ -60,6 +60,8 @@ class Shipment:
     """A step that keeps this very program on the machine."""
 
     program: Program
+    folder: str = FOLDER
+    command: str = COMMAND
     name: str = "program"
     after: tuple[str, ...] = ("packages",)
 
@@ -74,12 +76,12 @@ class Shipment:
         return Change(f"bring Corral {corral.__version__}", script, self.program.payload, detail=flaws, timeout_s=120)
 
     def _values(self) -> dict[str, str]:
-        text = render(COMMAND, folder=FOLDER)
+        text = render(COMMAND, folder=self.folder)
         return {
-            "folder": FOLDER,
+            "folder": self.folder,
             "digest": self.program.digest,
             "short": self.program.digest[:12],
-            "command": COMMAND,
+            "command": self.command,
             "command_text": text.decode(),
             "command_sum": hashlib.sha256(text).hexdigest(),
         }

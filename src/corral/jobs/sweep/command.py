@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from corral.errors import InputError
-from corral.jobs.sweep.listed import parse_json, row
-from corral.jobs.sweep.space import Trial
+from corral.jobs.sweep.listed import parse_json
+from corral.jobs.sweep.space import Trial, written
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -78,7 +78,7 @@ def read_params_file(text: str) -> tuple[Trial, ...]:
         params = parse_json(where, line)
         if not isinstance(params, dict):
             raise InputError(f"{where} is no JSON object: {line}")
-        found.append(Trial(index, row(where, params)))
+        found.append(Trial(index, tuple((name, written(value)) for name, value in params.items())))
     return tuple(found)
 
 

@@ -92,9 +92,9 @@ def _parse_yaml(where: str, text: str) -> object:
         ) from missing
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as problem:
+        return {} if root is None else _plain(where, root)
+    except (yaml.YAMLError, RecursionError) as problem:
         raise InputError(f"{where}: no valid YAML: {' '.join(str(problem).split())}") from problem
-    return {} if root is None else _plain(where, root)
 
 
 def _plain(where: str, node: yaml.Node) -> object:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from corral.errors import CorralError
+
 _PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
@@ -26,7 +28,8 @@ def expand(text: str) -> tuple[int, ...]:
     for part in inner.split(",") if inner else []:
         match = _PART.fullmatch(part.strip())
         if match is None:
-            raise ValueError(f"{text!r} is no set of array indices: {part!r}")
+            # Slurm cuts long sets off with "..." unless SLURM_BITSTR_LEN=0: half a set must not pass for the whole.
+            raise CorralError(f"{text!r} is no set of array indices: {part!r}")
         first = int(match[1])
         found.update(range(first, int(match[2] or first) + 1, int(match[3] or 1)))
     return tuple(sorted(found))

@@ -81,7 +81,7 @@ def parse_json(where: str, text: str) -> object:
             parse_constant=str,
             object_pairs_hook=lambda pairs: unique_names(where, pairs),
         )
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"{where}: no valid JSON: {problem}") from problem
 
 

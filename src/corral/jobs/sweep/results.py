@@ -16,6 +16,9 @@ Value = float | int | bool | str
 Report = Mapping[str, Value]
 """What one call of `corral.metrics.report` wrote."""
 
+# JSON has no such numbers, so `corral.metrics` writes them as texts.
+_NOT_FINITE: dict[Value, float] = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
 NOT_METRICS = ("step", "epoch", "time")
 """They say when something was measured, so they are never what is compared."""
 
@@ -128,5 +131,5 @@ def _report(line: str) -> Report | None:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    flat = {str(name): value for name, value in found.items() if isinstance(value, (int, float, str))}
+    flat = {str(name): _NOT_FINITE.get(value, value) for name, value in found.items() if isinstance(value, Value)}
     return flat or None

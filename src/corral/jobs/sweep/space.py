@@ -13,7 +13,7 @@ from itertools import product
 
 from corral.errors import InputError
 from corral.jobs.sweep.sampling import Distribution, draws
-from corral.jobs.sweep.values import LIMIT
+from corral.jobs.sweep.values import LIMIT, checked_name, checked_value
 
 Params = tuple[tuple[str, str], ...]
 """Parameters of one trial, in the order in which they were declared, with values as they were written."""
@@ -48,6 +48,11 @@ class Space:
 
     trials: tuple[Trial, ...]
     notices: tuple[str, ...] = ()
+
+
+def written(value: object) -> str:
+    """A value of Python as it would be written on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def space(declared: Declaration) -> Space:
@@ -98,6 +103,19 @@ def _check(declared: Declaration) -> None:
             raise InputError("--trials counts random trials, and there is no --random")
         if not 1 <= declared.trials <= LIMIT:
             raise InputError(f"--trials {declared.trials}: must be from 1 to {LIMIT:,}")
+    for name, values in declared.grid.items():
+        _check_values(name, values)
+    for row in declared.rows:
+        for name, value in row:
+            _check_values(name, (value,))
     in_rows = {name for row in declared.rows for name, _ in row}
     for name in sorted(in_rows & {*declared.grid, *declared.random} | (set(declared.grid) & set(declared.random))):
         raise InputError(f"{name} is declared twice. Each parameter is declared in one place")
+
+
+def _check_values(name: str, values: Sequence[str]) -> None:
+    checked_name("the sweep", name)
+    if not values:
+        raise InputError(f"{name} has no values")
+    for value in values:
+        checked_value(name, value)

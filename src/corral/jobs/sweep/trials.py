@@ -51,6 +51,7 @@ _ENDS = {
     "PREEMPTED": TrialState.LOST,
     "REVOKED": TrialState.LOST,
     "LAUNCH_FAILED": TrialState.LOST,
+    "RECONFIG_FAIL": TrialState.LOST,
 }
 
 

@@ -71,3 +71,5 @@ def test_the_declared_trials_are_read_back_exactly() -> None:
     values = (*HOSTILE, "1e-3", "1.50", "007", "true", "null", "NaN", "Infinity", "-0")
     trials = tuple(Trial(index, (("x", value), ("y", "1"))) for index, value in enumerate(values))
     assert read_params_file(params_file(trials)) == trials
+    without = (Trial(0, ()), Trial(1, ()))
+    assert read_params_file(params_file(without)) == without

@@ -122,7 +122,9 @@ def test_options_add_to_a_file_and_have_the_last_word_on_trials_and_seed(tmp_pat
         ("list: {a: 1}", "list must be a list of trials"),
         ("grid:\n  lr: 1\n  lr: 2", "line 2: lr is given twice"),
         ("grid: {lr: ", "no valid YAML"),
+        ("grid: &a [*a]", "no valid YAML"),
         ('{"grid": }', "no valid JSON"),
+        ('{"grid": ' + "[" * 100_000, "no valid JSON"),
         ("", "nothing to sweep over"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from corral.errors import InputError
 from corral.jobs.sweep.declare import declaration
-from corral.jobs.sweep.space import Declaration, Space, space
+from corral.jobs.sweep.space import Declaration, Space, space, written
 
 
 def texts(found: Space) -> list[str]:
@@ -148,6 +148,20 @@ def test_random_trials_need_their_number_and_only_they_have_one() -> None:
         drawn("lr=0.0..1.0", trials=0)
     with pytest.raises(InputError, match="nothing to sweep over"):
         space(Declaration())
+
+
+def test_what_python_declares_is_checked_like_options() -> None:
+    declared = Declaration(grid={"lr": [written(1e-3)], "amp": [written(True), written(False)]})
+    assert texts(space(declared)) == ["lr=0.001 amp=true", "lr=0.001 amp=false"]
+    for wrong, what in (
+        ({"a b": ["1"]}, "'a b' is no name"),
+        ({"a": []}, "a has no values"),
+        ({"a": ["\n"]}, "line break"),
+    ):
+        with pytest.raises(InputError, match=what):
+            space(Declaration(grid=wrong))
+    with pytest.raises(InputError, match="'--a' is no name"):
+        space(Declaration(rows=[(("--a", "1"),)]))
 
 
 def test_every_random_draw_runs_with_every_point_of_the_grid() -> None:

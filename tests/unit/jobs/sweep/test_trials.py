@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from corral.errors import CorralError
 from corral.jobs.sweep.indices import compress, expand
 from corral.jobs.sweep.trials import SweepStatus, TrialState, sweep_status
 
@@ -90,5 +91,5 @@ def test_indices_are_written_as_slurm_writes_them_and_read_back(indices: list[in
 
 def test_slurm_s_own_brackets_steps_and_limits_are_understood() -> None:
     assert expand("[0-10:5,12%4]") == (0, 5, 10, 12)
-    with pytest.raises(ValueError, match=r"no set of array indices: '\.\.\.'"):
+    with pytest.raises(CorralError, match=r"no set of array indices: '\.\.\.'"):
         expand("0-5,...")
