@@ -41,6 +41,7 @@ def text_of(found: Explanation, width: int | None = None) -> str:
 def _wrapped(text: str, indent: str, width: int | None) -> str:
     if width is None or len(indent) + len(text) <= width:
         return f"{indent}{text}"
-    return textwrap.fill(
-        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
-    )  # fmt: skip
+    wrapper = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    # Commands must stay what can be copied.
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.fill(text)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.golden.compare import assert_golden
 
 from corral.cli.why import text_of
 from corral.jobs.why.explain import explain
@@ -39,12 +39,7 @@ def facts(name: str) -> Facts:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answer_is_the_golden_one(name: str) -> None:
-    text = text_of(explain(facts(name))) + "\n"
-    golden = GOLDEN / f"{name}.txt"
-    if "CORRAL_GOLDEN" in os.environ:
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
+    assert_golden(GOLDEN / f"{name}.txt", f"{text_of(explain(facts(name)))}\n".encode())
 
 
 def test_a_job_that_no_node_can_hold_will_never_start() -> None:
