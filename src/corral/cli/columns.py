@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from unicodedata import east_asian_width
 
 _GAP = "  "
-_LEAST = 8
+_LEAST = 12
 """A column that gives way keeps at least this many characters."""
 
 RESET, DIM = "\x1b[0m", "\x1b[2m"

@@ -79,7 +79,7 @@ def _show(found: list[Line], limit: int, *, everybody: bool) -> None:
             row.insert(1, line.row.user)
     width = terminal_width()
     colors = {titles.index("STATE"): _COLORS} if width is not None else None
-    text = columns(titles, rows, width=width, gives_way=("WHERE OR WHY", "NAME", "STATE"), colors=colors)
+    text = columns(titles, rows, width=width, gives_way=("NAME", "WHERE OR WHY", "STATE"), colors=colors)
     if len(found) > limit:
         text.append(f"… and {len(found) - limit} more. Try: --limit {len(found)}, or --state running")
     sys.stdout.write("\n".join(text) + "\n")

@@ -13,6 +13,8 @@ from corral.jobs.why.explain import why as explain
 from corral.jobs.why.explanation import Explanation
 from corral.workflows.desk import open_desk
 
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
 
 def why(job: JobArgument, user: UserOption = None, cluster: ClusterOption = None, as_json: JsonOption = False) -> None:
     """Why a job waits, until when, and what would help; or why it ended."""
@@ -42,6 +44,9 @@ def _wrapped(text: str, indent: str, width: int | None) -> str:
     if width is None or len(indent) + len(text) <= width:
         return f"{indent}{text}"
     wrapper = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=f"{indent}  ")
-    # Commands must stay what can be copied.
     wrapper.break_long_words = wrapper.break_on_hyphens = False
-    return wrapper.fill(text)
+    # A command at the end stays on one line, to be copied.
+    before, colon, command = text.rpartition(": ")
+    if colon and command.startswith(("corral ", "scontrol ")):
+        text = f"{before}: {command.replace(' ', _NO_BREAK)}"
+    return wrapper.fill(text).replace(_NO_BREAK, " ")

@@ -42,6 +42,12 @@ def test_the_answer_is_the_golden_one(name: str) -> None:
     assert_golden(GOLDEN / f"{name}.txt", f"{text_of(explain(facts(name)))}\n".encode())
 
 
+def test_on_a_narrow_terminal_sentences_wrap_and_commands_do_not() -> None:
+    lines = text_of(explain(facts("priority")), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "    others: scontrol update jobid=10031 timelimit=MINUTES"
+
+
 def test_a_job_that_no_node_can_hold_will_never_start() -> None:
     known = facts("resources")
     assert known.job is not None
