@@ -159,10 +159,15 @@ def test_too_long_a_time_limit_never_starts_and_can_be_mended_where_it_waits(ali
     ended(alice, job)
 
 
-def test_what_no_node_can_hold_is_refused_at_once(alice: Lab) -> None:
-    assert "Requested node configuration is not available" in alice.corral(
-        "run", "--no-folder", "-d", "--cpus", "64", "--", "true", exit_code=1
-    )
+def test_what_no_node_can_hold_is_refused_or_known_never_to_start(alice: Lab) -> None:
+    said = alice.corral("run", "--no-folder", "-d", "--cpus", "64", "--", "true", exit_code=None)
+    if alice.ssh("node0", "scontrol --version").split()[1].startswith("22.05"):
+        # This release takes it through REST and lets it wait for ever.
+        answer = why(alice, said.split()[-1])
+        assert "will never start as it is: 0 nodes of main could hold it" in answer["headline"]
+        assert "The biggest of the 3 nodes of main has 1 GPU, 2 CPUs" in text(answer)
+    else:
+        assert "Requested node configuration is not available" in said
 
 
 def test_a_job_that_failed_says_why_and_shows_its_last_lines(alice: Lab) -> None:
@@ -172,8 +177,9 @@ def test_a_job_that_failed_says_why_and_shows_its_last_lines(alice: Lab) -> None
     ended(alice, bad)
     answer = why(alice, bad)
     assert answer["headline"].endswith("its command ended with exit code 7")
-    assert answer["log"][:2] == ["hello", "ValueError: no"]
-    assert alice.corral("logs", bad).startswith("hello\nValueError: no\n")
+    # Slurm's own words may come in between.
+    assert {"hello", "ValueError: no"} < set(answer["log"])
+    assert {"hello", "ValueError: no"} < set(alice.corral("logs", bad).splitlines())
     assert len(alice.corral("logs", bad, "--lines", "1").splitlines()) == 1
     ended(alice, oom)
     eventually(lambda: "it ran out of memory" in text(why(alice, oom)))

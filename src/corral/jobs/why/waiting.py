@@ -30,9 +30,10 @@ def explain_waiting(facts: Facts, job: ShownJob) -> Explanation:
     reason = reason_of(job.reason)
     need = need_of(job)
     ever = [node for node in members(job, facts.nodes, job.partitions) if whole(node, need).holds(need)]
-    never = reason.kind == "never" or len(ever) < need.nodes
+    too_few = len(ever) < need.nodes
+    never = reason.kind == "never" or too_few
     words = _words(reason, facts, job, need)
-    if never and reason.kind != "never":
+    if too_few and (reason.kind != "never" or job.reason in ("PartitionConfig", "BadConstraints")):
         words = f"{amount(len(ever), 'node')} of {' and '.join(job.partitions)} could hold it, and it wants {need.text}"
     details = [*_array(facts), *_dependencies(facts, job), *_limits(facts, job, reason)]
     expected = _expected(facts, job) if reason.kind in _ESTIMATED and not never else None
