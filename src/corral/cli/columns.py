@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from unicodedata import east_asian_width
 
 _GAP = "  "
-_LEAST = 8
-"""A column that gives way keeps at least this many characters."""
+_LEAST = (16, 8)
+"""What a column that gives way keeps: first this much, and less only where all have given way."""
 
 RESET, DIM = "\x1b[0m", "\x1b[2m"
 GREEN, YELLOW, RED = "\x1b[32m", "\x1b[33m", "\x1b[31m"
@@ -44,10 +44,11 @@ def terminal_width() -> int | None:
 
 
 def _fit(wide: list[int], width: int, order: Sequence[int]) -> None:
-    for column in order:
-        over = sum(wide) + len(_GAP) * (len(wide) - 1) - width
-        if over > 0:
-            wide[column] = max(min(_LEAST, wide[column]), wide[column] - over)
+    for least in _LEAST:
+        for column in order:
+            over = sum(wide) + len(_GAP) * (len(wide) - 1) - width
+            if over > 0:
+                wide[column] = max(min(least, wide[column]), wide[column] - over)
 
 
 def _line(row: Sequence[str], wide: Sequence[int], colors: Mapping[int, Mapping[str, str]]) -> str:

@@ -20,6 +20,8 @@ from corral.slurm.states import ENDED
 from corral.workflows.desk import open_desk
 
 _LINES = 40
+# Of what ended in the last minutes, unless somebody asks for more.
+_ENDED = 5
 _LOOK_BACK = "1d"
 _COLORS = {"running": GREEN, "waiting": YELLOW, **{state_word(state).split(" ")[0]: RED for state in FAILED}}
 
@@ -53,6 +55,9 @@ def jobs(
         shown = found if limit is None else found[:limit]
         sys.stdout.write(json.dumps([line.to_json() for line in shown]) + "\n")
         return
+    if not look_back and limit is None:
+        alive = sum(not line.row.over for line in found)
+        found = found[: alive + _ENDED]
     _show(found, limit or _LINES, everybody=everybody)
 
 
@@ -74,7 +79,7 @@ def _show(found: list[Line], limit: int, *, everybody: bool) -> None:
             row.insert(1, line.row.user)
     width = terminal_width()
     colors = {titles.index("STATE"): _COLORS} if width is not None else None
-    text = columns(titles, rows, width=width, gives_way=("WHERE OR WHY", "NAME", "STATE"), colors=colors)
+    text = columns(titles, rows, width=width, gives_way=("NAME", "WHERE OR WHY", "STATE"), colors=colors)
     if len(found) > limit:
         text.append(f"… and {len(found) - limit} more. Try: --limit {len(found)}, or --state running")
     sys.stdout.write("\n".join(text) + "\n")

@@ -27,7 +27,7 @@ fi
 printf '%s\\n' "$rows"
 [ -z "$rows" ] || exit 0
 grep -lsE "^[0-9]+ $id " {{home}}/*/submitted | head -n 1 | while read -r file; do
-  echo "ledger{_FIELD}${{{{file%/*}}}}{_FIELD}$(tail -n 1 "$file")"
+  echo "ledger{_FIELD}${{{{file%/*}}}}{_FIELD}$(awk '{{{{ print $4 }}}}' "$file" | sort -u | paste -sd,)"
 done
 echo "said{_FIELD}$(squeue -h -j "$id" 2>&1 >/dev/null | tail -n 1)"
 """
@@ -95,8 +95,7 @@ async def find(desk: Desk, text: str) -> Found:
 
 def _read(desk: Desk, label: str, rows: list[list[str]]) -> Found:
     if rows[0][0] == "ledger":
-        _, path, last = rows[0]
-        return Found(label, desk.user, JobFolder(path), array=last.split()[-1] != "-" and "_" not in label)
+        return _by_ledger(desk, label, *rows[0][1:])
     if rows[0][0] == "said":
         said = rows[0][1]
         if said and "Invalid job id" not in said:
@@ -108,6 +107,14 @@ def _read(desk: Desk, label: str, rows: list[list[str]]) -> Found:
         label = name
     tasks = tuple(Task(row[1], row[3].partition(" ")[0]) for row in rows)
     return Found(label, user, folder_of(work_dir, desk.site.jobs), array="_" in name and "_" not in label, tasks=tasks)
+
+
+def _by_ledger(desk: Desk, label: str, path: str, indices: str) -> Found:
+    job, _, trial = label.partition("_")
+    trials = () if indices == "-" else expand(indices)
+    if trial and int(trial) not in trials:
+        raise NoSuchJob(f"job {job} has no trial {trial}" + (f"; it has {indices}" if trials else ": it is no sweep"))
+    return Found(label, desk.user, JobFolder(path), array=bool(trials) and not trial)
 
 
 async def find_unit(desk: Desk, text: str) -> Unit:

@@ -15,8 +15,14 @@ def test_columns_line_up_and_nothing_is_cut_without_a_width() -> None:
 
 def test_what_gives_way_is_cut_until_the_line_fits() -> None:
     lines = columns(["JOB", "NAME", "WHY"], [["12", "x" * 30, "y" * 30]], width=40, gives_way=("WHY", "NAME"))
-    assert lines[1] == f"12   {'x' * 24}…  {'y' * 7}…"
+    assert lines[1] == f"12   {'x' * 16}…  {'y' * 15}…"
     assert len(lines[1]) == 40
+    assert (
+        max(
+            map(len, columns(["JOB", "NAME", "WHY"], [["12", "x" * 30, "y" * 30]], width=25, gives_way=("WHY", "NAME")))
+        )
+        == 25
+    )
 
 
 def test_wide_letters_and_control_characters_do_not_break_the_columns() -> None:

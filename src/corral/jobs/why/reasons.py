@@ -43,6 +43,7 @@ _REASONS = (
         r"Nodes_required_for_job_are.*|NodeDown|Nodes? .*not available",
         "nodes", "nodes not available", "nodes that it needs are out of service, or kept for jobs of higher priority",
     ),
+    Reason(r"PartitionConfig", "never", "does not fit", "the partition {partition} does not run what it asks for"),
     Reason(r"BadConstraints", "never", "no node fits", "no node has what it asks for: {wants}"),
     Reason(r"Reservation", "later", "for its reservation", "the reservation that it belongs to has not begun"),
     Reason(r"ReservationDeleted", "never", "reservation is gone", "the reservation that it belongs to was deleted"),

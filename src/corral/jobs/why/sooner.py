@@ -62,7 +62,8 @@ def _impossible(facts: Facts, job: ShownJob, need: Need, label: str) -> Iterator
 def _out_of_service(ever: Sequence[ShownNode]) -> Iterator[str]:
     for node in ever:
         if not node.in_service:
-            out = f"{node.state.lower()}: {node.reason}" if node.reason else node.state.lower()
+            state = "drained" if "DRAIN" in node.flags else node.state.lower()
+            out = f"{state}: {node.reason}" if node.reason else state
             yield f"{node.name} would fit but is out of service ({out}). Try: corral doctor {node.name}"
 
 

@@ -30,9 +30,10 @@ def explain_waiting(facts: Facts, job: ShownJob) -> Explanation:
     reason = reason_of(job.reason)
     need = need_of(job)
     ever = [node for node in members(job, facts.nodes, job.partitions) if whole(node, need).holds(need)]
-    never = reason.kind == "never" or len(ever) < need.nodes
+    too_few = len(ever) < need.nodes
+    never = reason.kind == "never" or too_few
     words = _words(reason, facts, job, need)
-    if never and reason.kind != "never":
+    if too_few and (reason.kind != "never" or job.reason in ("PartitionConfig", "BadConstraints")):
         words = f"{amount(len(ever), 'node')} of {' and '.join(job.partitions)} could hold it, and it wants {need.text}"
     details = [*_array(facts), *_dependencies(facts, job), *_limits(facts, job, reason)]
     expected = _expected(facts, job) if reason.kind in _ESTIMATED and not never else None
@@ -115,12 +116,15 @@ def _before(facts: Facts, job: ShownJob) -> list[str]:
     ]
     if not others:
         return ["No other waiting job is before it."]
+    ids = ", ".join(row.id for row in others[:5]) + (", …" if len(others) > 5 else "")
     people = Counter(row.user for row in others).most_common()
+    if len(others) == 1:
+        return [f"1 waiting job is before it: {ids} of {others[0].user}."]
+    if len(people) == 1:
+        return [f"{len(others)} waiting jobs are before it, all of {others[0].user}: {ids}."]
     whose = ", ".join(f"{count} of {user}" for user, count in people[:5])
     more = f" and {amount(len(people) - 5, 'other person', 'other people')}" if len(people) > 5 else ""
-    first = ", ".join(row.id for row in others[:5]) + (", …" if len(others) > 5 else "")
-    verb = "is" if len(others) == 1 else "are"
-    return [f"{amount(len(others), 'waiting job')} {verb} before it: {whose}{more} ({first})."]
+    return [f"{len(others)} waiting jobs are before it: {whose}{more} ({ids})."]
 
 
 def _holders(facts: Facts, names: set[str]) -> list[str]:
