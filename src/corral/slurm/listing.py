@@ -24,6 +24,10 @@ _TRES_GPUS = re.compile(r"gres/gpu(?::([^=,]+))?=(\d+)")
 _QUEUE_FORMAT = "%i %A %u %T %P %q %V %S %e %M %l %D %N %b %Q %r %Z %j"
 # `12 cpu=4,…,gres/gpu=2,…` becomes `12 2`; byte by byte, because sed is slow in other alphabets.
 _ONLY_GPUS = r"LC_ALL=C sed -n 's/^\([0-9]*\) .*gres\/gpu=\([0-9]*\).*/\1 \2/p'"
+_GPUS = "\x1d"
+"""Begins the list of GPUs, which holds only numbers: the last of its kind is ours, whatever a job is called."""
+# Time zones are files but for this one, and Slurm's commands look at theirs again for every time that they print.
+_EPOCH_TIMES = "TZ=UTC0 SLURM_TIME_FORMAT=%s"
 _HISTORY_FIELDS = (
     "JobID", "User", "State", "Partition", "QOS", "Submit", "Start", "End", "ElapsedRaw", "TimelimitRaw", "NNodes",
     "NodeList", "ReqTRES", "AllocTRES", "Priority", "ExitCode", "Reason", "WorkDir", "JobName",
@@ -84,12 +88,10 @@ def queue_script(
         if value
     )
     separator = _new_separator()
-    # GPUs per job or per task are in no short column, so all GPUs are asked for beside it, in few bytes.
+    # GPUs per job or per task are in no short column, so all GPUs are asked for meanwhile, in few bytes.
     gpus = f"squeue -h {which} -O JobID:12,tres-alloc:120 | {_ONLY_GPUS}"
-    rows = (
-        f"SLURM_TIME_FORMAT=%s squeue -h{' -r' if expand else ''} {which} -o '{_QUEUE_FORMAT.replace(' ', separator)}'"
-    )
-    return f"{gpus}; echo; {rows}"
+    rows = f"{_EPOCH_TIMES} squeue -h{' -r' if expand else ''} {which} -o '{_QUEUE_FORMAT.replace(' ', separator)}'"
+    return f"{{ {rows} & gpus=$({gpus}); wait $! && printf '{_GPUS}%s\\n' \"$gpus\"; }}"
 
 
 def history_script(*, since: int, user: str = "", states: Iterable[str] = (), jobs: Iterable[str] = ()) -> str:
@@ -100,15 +102,19 @@ def history_script(*, since: int, user: str = "", states: Iterable[str] = (), jo
     if numbers := ",".join(jobs):
         which += f" -j {shlex.quote(numbers)}"
     return (
-        f"SLURM_TIME_FORMAT=%s sacct -XnP --delimiter='{_new_separator()}' -S $(date -d @{since} +%Y-%m-%dT%H:%M:%S) "
+        f"{_EPOCH_TIMES} sacct -XnP --delimiter='{_new_separator()}' -S $(date -u -d @{since} +%Y-%m-%dT%H:%M:%S) "
         f"{which} -o {','.join(_HISTORY_FIELDS)}"
     )
 
 
 def parse_queue(said: str) -> list[JobRow]:
     """Jobs from `queue_script`."""
-    known, _, listing = said.partition("\n") if said.startswith("\n") else said.partition("\n\n")
-    in_all = {record: int(gpus) for record, gpus in (line.split(" ") for line in known.splitlines())}
+    if not said.strip():
+        return []
+    listing, whole, known = said.rpartition(_GPUS)
+    if not whole:
+        raise _broken_off(said)
+    in_all = {record: int(gpus) for record, gpus in (line.split(" ") for line in known.split("\n") if line)}
     # By columns rather than rows: with 10,000 jobs this is where the time goes.
     (
         ids, records, users, states, partitions, qos, submitted, started, ended, elapsed, limits, node_counts, nodes,
@@ -151,6 +157,10 @@ def parse_history(said: str) -> list[JobRow]:
     )  # fmt: skip
 
 
+def _broken_off(end: str) -> SlurmError:
+    return SlurmError(f"Slurm's list of jobs breaks off at {end[-100:]!r}. Try again")
+
+
 def _new_separator() -> str:
     return f"\x1f{secrets.token_hex(3)}"
 
@@ -163,7 +173,7 @@ def _columns(listing: str, width: int) -> list[list[str]]:
     parts = listing.removesuffix("\n").split(first[0])
     step = width - 1
     if len(parts) % step != 1:
-        raise SlurmError(f"Slurm's list of jobs breaks off at {parts[-1][-100:]!r}. Try again")
+        raise _broken_off(parts[-1])
     # Between two separators lie a row's last field, a line break and the next row's first field.
     ends = [part.rpartition("\n") for part in parts[step:-1:step]]
     starts = [parts[0], *(start for _, _, start in ends)]
