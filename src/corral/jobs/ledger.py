@@ -112,7 +112,8 @@ def decide(entry: Entry, queue: Sequence[Known], history: Sequence[Known] | None
     for unit, submission in entry.current.items():
         if unit in entry.ended:
             continue
-        state = live.get((submission.attempt, unit))
+        # The queue has an array that was cancelled before any task started under its own number alone.
+        state = live.get((submission.attempt, unit)) or live.get((submission.attempt, None))
         if state is not None:
             busy = busy or state in LIVE_STATES
         elif submission.job_id == 0 and now - submission.sent_at < _SENDING_S:

@@ -57,6 +57,7 @@ def test_the_queue_is_read_by_work_folder_and_knows_other_peoples_jobs_not(
         ("9", "RUNNING", "", "/home/somebody"),
         ("10", "RUNNING", "", f"{home}/{TOKEN}/work"),
         ("11+0", "RUNNING", "", f"{home}/{TOKEN}"),
+        ("13_[1-9...]", "PENDING", "", f"{home}/{TOKEN}"),
         ("12", "RUNNING", "", "/home/two\nlines\u2028and more"),
     ]
     says(monkeypatch, tmp_path, squeue=listed(*rows))
@@ -69,14 +70,18 @@ def test_the_accounting_is_asked_once_since_the_first_was_sent(
 ) -> None:
     rows = [
         ("7", "CANCELLED by 1000", "0:15", f"{desk.home.path}/{TOKEN}"),
-        ("8_[4-9%2]", "PENDING", "0:0", f"{desk.home.path}/{OTHER}"),
+        ("8_[4-6,9%2]", "CANCELLED by 1000", "0:0", f"{desk.home.path}/{OTHER}"),
         ("8_3", "FAILED", "2:0", f"{desk.home.path}/{OTHER}"),
     ]
     says(monkeypatch, tmp_path, sacct=listed(*rows))
     written_down(desk, TOKEN, "1 7 1000000 -\n")
     written_down(desk, OTHER, "1 8 900000 3-9\n2 9 950000 3\n")
     found = asyncio.run(in_history(desk, asyncio.run(read_entries(desk, [TOKEN, OTHER]))))
-    assert found == {TOKEN: [Known(7, None, "CANCELLED", "0:15")], OTHER: [Known(8, 3, "FAILED", "2:0")]}
+    never_started = [Known(8, trial, "CANCELLED", "0:0") for trial in (4, 5, 6, 9)]
+    assert found == {
+        TOKEN: [Known(7, None, "CANCELLED", "0:15")],
+        OTHER: [*never_started, Known(8, 3, "FAILED", "2:0")],
+    }
     (call,) = asked(tmp_path, "sacct")
     assert time.strftime("-S %Y-%m-%dT%H:%M:%S ", time.gmtime(900_000 - 60)) in call
 

@@ -137,3 +137,11 @@ def test_a_line_that_was_cut_off_counts_as_not_written(torn: str) -> None:
 
 def test_a_line_without_its_end_may_lack_some_of_its_trials() -> None:
     assert parse_submissions("1 7 100 0-9\n2 8 200 0-1") == (Submission(1, 7, 100, tuple(range(10))),)
+
+
+def test_a_sweep_that_was_cancelled_before_it_started_is_not_sent_again() -> None:
+    sweep = Entry("t", (Submission(1, 7, LONG_AGO, (0, 1, 2)),), {})
+    # The queue's word for the whole array, which the accounting may not have heard of yet.
+    assert decide(sweep, known((7, "CANCELLED")), [Known(7, 0, "PENDING")], NOW) == SETTLED
+    assert decide(sweep, [], [Known(7, trial, "CANCELLED") for trial in range(3)], NOW) == SETTLED
+    assert decide(sweep, [], [Known(7, 0, "CANCELLED")], NOW).lost == (1, 2)
