@@ -17,7 +17,7 @@ demo: .venv/installed
 test: check
 	$(BIN)/python -m pytest
 
-# Kernel NFS and its faults on emulated machines: 24 minutes on a busy two-core machine, 3 more for the first image.
+# Kernel NFS, its faults and wrong clocks on emulated machines: 30 minutes on a busy two-core machine, 3 more for the image.
 test-vm: .venv/installed
 	@dpkg-query -W -f '' $(VM_APT) 2>/dev/null || { echo "installing packages: $(VM_APT)"; \
 	  DEBIAN_FRONTEND=noninteractive apt-get -y -qq --no-install-recommends install $(VM_APT) >/dev/null; }

@@ -72,9 +72,8 @@ class State:
         self._meeting = Meeting()
         self._random: dict[str, Any] | None = None  # to be resumed when the loop starts
         self._epoch_random: dict[str, Any] = {}
-        self._skip: int | None = (
-            0  # batches of this epoch that an earlier run has done; None: this run's pass has begun
-        )
+        # Batches of this epoch that an earlier run has done; None once this run's own pass has begun.
+        self._skip: int | None = 0
 
     def __getitem__(self, name: str) -> Any:
         return self._registered[name]
@@ -112,7 +111,7 @@ class State:
         if self._skip is None:
             raise RuntimeError("state.batches() began twice in one epoch; use: for epoch in state.epochs(N)")
         skip, self._skip = self._skip, None
-        if skip:  # a shuffling loader draws its order when it starts: draw the same one again
+        if skip and self._epoch_random:  # a shuffling loader draws its order when it starts: draw the same one again
             randomness.resume(self._epoch_random)
         else:
             self._resume_random()
@@ -179,13 +178,14 @@ class State:
         position, ranks = content["position"], content["ranks"]
         self.step, self.epoch, self._points = position["step"], position["epoch"], position["points"]
         self._saved_point = self._points
+        size = group.size() if len(ranks) == 1 else group.announced_size()
         # With other ranks than before each does another part of an epoch.
-        self._batch = self._skip = position["batch"] * len(ranks) // group.size()
+        self._batch = self._skip = position["batch"] * len(ranks) // size
         if group.rank() < len(ranks):
             self._random = ranks[group.rank()]["random"]
             self._epoch_random = ranks[group.rank()]["epoch_random"]
             randomness.resume(self._random)
-        changed = f", now on {group.size()} ranks instead of {len(ranks)}" if len(ranks) != group.size() else ""
+        changed = f", now on {size} ranks instead of {len(ranks)}" if len(ranks) != size else ""
         say(f"continued at {self._where()} from {saved.path}{changed}")
 
     def _safe_point(self) -> None:

@@ -27,7 +27,7 @@ JOB = JobDescription(
     memory_mib=100, time_limit_min=30, environment={"PATH": "/usr/bin:/bin"},
 )  # fmt: skip
 # When and from where it came, and what only sbatch has: a file and a command line. Through REST, "not set" is a no.
-COMES_FROM = re.compile(r"(SubmitTime|LastSchedEval|AllocNode:Sid|Command|SubmitLine|OOMKillStep)=.*?(?=\s|$)")
+COMES_FROM = re.compile(r"(?:SubmitTime|LastSchedEval|AllocNode:Sid|Command|OOMKillStep)=\S*|SubmitLine=.*")
 
 
 @pytest.fixture(

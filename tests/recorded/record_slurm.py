@@ -34,7 +34,7 @@ CACHE = Path(os.environ.get("CORRAL_CACHE", "/var/cache/corral"))
 PARTITIONS = {"main": {"default": True}, "long": {"machines": ["node1"]}}
 NAMES = ("plain", 'a name | with "odd" signs, 100% ü', "two\nlines", "a\x1fseparator", " spaces  around ")
 JOB = JobDescription(
-    name="train", script="#!/bin/sh\nsleep 600\n", folder="/shared/alice", output="/shared/alice/log",
+    name="train", script="#!/bin/sh\nsleep 600\n", folder="/shared/alice", output="/shared/alice/%j.log",
     memory_mib=100, time_limit_min=30, environment={"PATH": "/usr/bin:/bin"},
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.inside.scripts import STEPPING, run, start
 
 from corral import checkpoint
+from corral.inside import files, randomness
 
 
 def checkpoints(job: Path) -> list[Path]:
@@ -38,6 +39,17 @@ def test_a_run_that_was_warned_ends_with_85_and_continues_exactly(tmp_path: Path
     assert code == 0
     assert f"corral: continued at step {len(lines)} from {tmp_path}/checkpoint/" in said
     assert ["ready", *lines, *rest.splitlines()[1:]] == whole.splitlines()
+
+
+def test_signals_that_come_while_it_ends_do_not_change_the_exit_code(tmp_path: Path) -> None:
+    for run_number in range(5):
+        script = start(STEPPING, tmp_path / str(run_number))
+        script.wait_for("ready")
+        script.process.send_signal(signal.SIGTERM)
+        script.step()
+        while script.process.poll() is None:
+            script.process.send_signal(signal.SIGTERM)
+        assert script.process.returncode == 85
 
 
 def test_a_warning_before_the_first_step_waits_for_it_so_that_every_run_makes_progress(tmp_path: Path) -> None:
@@ -209,6 +221,21 @@ def test_a_run_stopped_anywhere_in_an_epoch_goes_on_with_the_batches_that_are_le
         assert begun + run(EPOCHS, job)[1] == whole
 
 
+@pytest.mark.parametrize(("rank", "ranks", "batch"), [(1, 2, 6), (0, 3, 4), (2, 3, 4), (0, 1, 12)])
+def test_the_place_in_an_epoch_is_kept_when_the_number_of_ranks_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank: int, ranks: int, batch: int
+) -> None:
+    random_states = {"random": randomness.capture(), "epoch_random": randomness.capture()}
+    position = {"step": 6, "epoch": 0, "batch": 6, "points": 6}
+    files.save(tmp_path, 6, {"position": position, "ranks": [random_states] * 2, "state": {}})
+    # Before torch.distributed is set up the launcher's word counts.
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", str(ranks))
+    state = checkpoint.State({}, tmp_path, 3600)
+    state._continue()
+    assert next(state.batches(range(100))) == batch
+
+
 def test_two_passes_in_one_epoch_are_refused_because_their_place_would_be_lost(tmp_path: Path) -> None:
     state = checkpoint.State({}, tmp_path, 3600)
     assert list(state.batches("ab")) == ["a", "b"]
@@ -273,9 +300,14 @@ WITH_CHILDREN = """
     print("forked", forked.is_alive())
     forked.terminate()
     forked.join()
-    print("pool", forked.exitcode)
+    for _ in range(20):
+        forked = multiprocessing.get_context("fork").Process(target=signal.pause)
+        forked.start()
+        forked.terminate()
+        forked.join()
+    print("ended", forked.exitcode)
 """
 
 
 def test_children_of_a_script_survive_the_warning_and_can_still_be_ended(tmp_path: Path) -> None:
-    assert run(WITH_CHILDREN, tmp_path)[1].splitlines() == ["started 0", "forked True", "pool -15"]
+    assert run(WITH_CHILDREN, tmp_path)[1].splitlines() == ["started 0", "forked True", "ended -15"]

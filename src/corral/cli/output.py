@@ -12,8 +12,6 @@ from corral.jobs.follow import follow
 from corral.jobs.layout import JobFolder
 from corral.jobs.outcome import End, Unit
 
-_QUIET_S = 2.0
-
 
 async def stream(desk: Desk, folder: JobFolder, *, job_id: int | None) -> int:
     """Follow a job to its end; its exit code. Ctrl-C leaves the job alone."""
@@ -23,7 +21,9 @@ async def stream(desk: Desk, folder: JobFolder, *, job_id: int | None) -> int:
     try:
         return await show(desk, Unit(folder))
     except asyncio.CancelledError:
-        errors.print(f"\n[dim]job {job_id} goes on. Try: corral logs -f {job_id}, or corral cancel {job_id}[/]")
+        # Without a number as long as the controller has not taken it.
+        job = job_id or folder.token
+        errors.print(f"\n[dim]job {job} goes on. Try: corral logs -f {job}, or corral cancel {job}[/]")
         return 130
 
 
@@ -38,7 +38,7 @@ async def show(desk: Desk, unit: Unit, rank: int | None = None) -> int:
         word, _, reason = glance.state.partition(" ")
         if word == "PENDING" and reason not in ("", "None", shown):
             shown = reason
-            errors.print(f"[dim]waiting: {reason}[/]")
+            errors.print(f"waiting: {reason}", style="dim", markup=False)
         end = glance.end
     assert end is not None
     if end.state not in ("COMPLETED", "FAILED"):

@@ -6,6 +6,7 @@ import sys
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from corral.cli.job_options import (
     AccountOption,
@@ -91,6 +92,6 @@ def _announce(prepared: Prepared, sent: Sent) -> None:
         errors.print("[yellow]Slurm's controller is away:[/] the job is written down and will be sent when it is back")
         return
     errors.print(
-        f"job [bold]{sent.job_id}[/] {description.name}: {where}{description.cpus_per_task} CPUs"
+        f"job [bold]{sent.job_id}[/] {escape(description.name)}: {where}{description.cpus_per_task} CPUs"
         + (f", {description.memory_mib / 1024:.1f} GiB" if description.memory_mib else ""),
     )

@@ -33,6 +33,12 @@ def size() -> int:
     return 1 if distributed is None else int(distributed.get_world_size())
 
 
+def announced_size() -> int:
+    """How many there will be: a script may set torch.distributed up only after it has restored its state."""
+    announced = os.environ.get("WORLD_SIZE", "")
+    return max(size(), int(announced) if announced.isdecimal() else 1)
+
+
 def highest(values: Sequence[int]) -> list[int]:
     """The highest of each value over all processes: one all-reduce, which also waits for everybody."""
     distributed = _distributed()

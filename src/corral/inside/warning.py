@@ -32,7 +32,7 @@ def listen() -> None:
     signal.signal(signal.SIGUSR1, _note)
     signal.signal(signal.SIGTERM, _note)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_forget)
     atexit.register(_ignore)
 
 
@@ -53,6 +53,16 @@ def _ignore() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
+def _hold() -> None:
+    # A child forgets what came before it is itself: hold SIGTERM back until then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+
+def _release() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
 def _forget() -> None:
     # A pool ends its forked workers with SIGTERM: they must die of it.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _release()

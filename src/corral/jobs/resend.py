@@ -16,8 +16,16 @@ from corral.slurm.description import JobDescription
 _PART = "\x1e"
 
 # The attempt is written before Slurm is told: a copy of the old one that turns up late finds itself shut out.
+# It is somebody's alone, because two jobs of the same attempt would both run: the keeper and a person may come at once.
 _SHUT_OUT = """
 cd {folder} || exit 1
+if ! mkdir .sending 2>/dev/null; then
+  # Whoever made it is done in a moment, or dead.
+  find .sending -maxdepth 0 -mmin +1 -exec rmdir {{}} + 2>/dev/null
+  echo "{folder} is being sent again already" >&2; exit 1
+fi
+trap 'rmdir .sending' EXIT
+if grep -q '^{attempt} ' submitted; then echo "{folder} was sent again already" >&2; exit 1; fi
 for unit in {units}; do
   mkdir -p $unit && rm -f $unit/ended && echo {attempt} > $unit/.attempt && mv -f $unit/.attempt $unit/attempt || exit 1
 done

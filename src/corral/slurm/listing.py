@@ -21,26 +21,9 @@ _SEPARATOR = re.compile("\x1f[0-9a-f]{6}")
 _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 _TRES_GPUS = re.compile(r"gres/gpu(?::([^=,]+))?=(\d+)")
 # The free texts come last. %A is the id of the record: an array's waiting tasks have one together.
-_QUEUE_FIELDS = (
-    "%i",
-    "%A",
-    "%u",
-    "%T",
-    "%P",
-    "%q",
-    "%V",
-    "%S",
-    "%e",
-    "%M",
-    "%l",
-    "%D",
-    "%N",
-    "%b",
-    "%Q",
-    "%r",
-    "%Z",
-    "%j",
-)
+_QUEUE_FORMAT = "%i %A %u %T %P %q %V %S %e %M %l %D %N %b %Q %r %Z %j"
+# `12 cpu=4,…,gres/gpu=2,…` becomes `12 2`; byte by byte, because sed is slow in other alphabets.
+_ONLY_GPUS = r"LC_ALL=C sed -n 's/^\([0-9]*\) .*gres\/gpu=\([0-9]*\).*/\1 \2/p'"
 _HISTORY_FIELDS = (
     "JobID", "User", "State", "Partition", "QOS", "Submit", "Start", "End", "ElapsedRaw", "TimelimitRaw", "NNodes",
     "NodeList", "ReqTRES", "AllocTRES", "Priority", "ExitCode", "Reason", "WorkDir", "JobName",
@@ -102,10 +85,10 @@ def queue_script(
     )
     separator = _new_separator()
     # GPUs per job or per task are in no short column, so all GPUs are asked for beside it, in few bytes.
-    gpus = (
-        f"squeue -h {which} -O JobID:14,tres-alloc:500 | sed -n 's/^\\([0-9]*\\) .*gres\\/gpu=\\([0-9]*\\).*/\\1 \\2/p'"
+    gpus = f"squeue -h {which} -O JobID:12,tres-alloc:120 | {_ONLY_GPUS}"
+    rows = (
+        f"SLURM_TIME_FORMAT=%s squeue -h{' -r' if expand else ''} {which} -o '{_QUEUE_FORMAT.replace(' ', separator)}'"
     )
-    rows = f"SLURM_TIME_FORMAT=%s squeue -h{' -r' if expand else ''} {which} -o '{separator.join(_QUEUE_FIELDS)}'"
     return f"{gpus}; echo; {rows}"
 
 
@@ -130,7 +113,7 @@ def parse_queue(said: str) -> list[JobRow]:
     (
         ids, records, users, states, partitions, qos, submitted, started, ended, elapsed, limits, node_counts, nodes,
         gres, priorities, reasons, folders, names,
-    ) = _columns(listing, len(_QUEUE_FIELDS))  # fmt: skip
+    ) = _columns(listing, _QUEUE_FORMAT.count(' ') + 1)  # fmt: skip
     counts = [_count(text) for text in node_counts]
     per_node = [_gpus_per_node(text) for text in gres]
     gpus = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +42,15 @@ def default_folder(command: Sequence[str]) -> Path | None:
     """The working folder, unless it is no project's: whoever runs a command from home does not mean all of it."""
     here = Path.cwd()
     nobodys = here in (Path.home(), Path("/"), Path(tempfile.gettempdir()))
-    return None if nobodys and not any((here / word).is_file() for word in command) else here
+    return None if nobodys and not any(_lies_in(here, word) for word in command) else here
+
+
+def _lies_in(folder: Path, word: str) -> bool:
+    try:
+        return not word.startswith("/") and (folder / word).is_file()
+    except (OSError, ValueError):
+        # Too long for a name, or with a NUL in it: whole programs are among the words of `bash -c`.
+        return False
 
 
 async def snapshot_of(wanted: Ask) -> Snapshot | None:
@@ -50,11 +59,17 @@ async def snapshot_of(wanted: Ask) -> Snapshot | None:
         return None
     snapshot = await take(wanted.folder)
     first = wanted.command[0]
-    if first.endswith(".py") and first not in snapshot.files and not first.startswith("/"):
-        where = wanted.folder / first
-        why = "it is ignored (.gitignore or .corralignore)" if where.exists() else f"there is none in {wanted.folder}"
-        raise InputError(f"{first} cannot be run: {why}")
+    if first.endswith(".py") and not first.startswith("/") and os.path.normpath(first) not in snapshot.files:
+        raise InputError(f"{first} cannot be run: {_why_not(wanted.folder, first)}")
     return snapshot
+
+
+def _why_not(folder: Path, name: str) -> str:
+    if not (folder / name).exists():
+        return f"there is none in {folder}"
+    if os.path.normpath(name).startswith(".."):
+        return f"it is outside of {folder}, which is what the job gets"
+    return "it is ignored (.gitignore or .corralignore)"
 
 
 def request_of(wanted: Ask, resources: Resources, environment: Environment) -> JobRequest:
@@ -74,7 +89,7 @@ def command_of(words: Sequence[str], environment: Environment) -> tuple[str, ...
     python = environments.python(environment)
     if words[0].endswith(".py"):
         return (python, *words)
-    return (python, *words[1:]) if words[0] == "python3" else tuple(words)
+    return (python, *words[1:]) if words[0] in ("python", "python3") else tuple(words)
 
 
 def default_name(words: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ unit=$job
 if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ]; then
   echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
 fi
-if [ -e "$unit/ended" ] && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then exit "$(cat "$unit/ended")"; fi
-rm -f "$unit/ended" "$unit/again"
+if [ -e "$unit/ended" ]; then exit "$(cat "$unit/ended")"; fi
+rm -f "$unit/again"
 
 if [ ! -d "$unit/work" ]; then
   rm -rf "$unit/.work" && mkdir "$unit/.work" && mv -T "$unit/.work" "$unit/work" || exit 1
@@ -27,7 +27,7 @@ cd "$unit/work" || exit 1
 export CORRAL_JOB=260101-120000-abcd CORRAL_JOB_DIR="$unit"
 export PYTHONPATH="/opt/corral/lib${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 
-srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" bash -c 'trap "" USR1; exec "$@"' - \
+srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 \
   nvidia-smi -L
 code=$?
 [ ! -e "$unit/again" ] || code=85

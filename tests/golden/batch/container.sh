@@ -16,8 +16,8 @@ unit=$job
 if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ]; then
   echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
 fi
-if [ -e "$unit/ended" ] && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then exit "$(cat "$unit/ended")"; fi
-rm -f "$unit/ended" "$unit/again"
+if [ -e "$unit/ended" ]; then exit "$(cat "$unit/ended")"; fi
+rm -f "$unit/again"
 
 if [ ! -d "$unit/work" ]; then
   rm -rf "$unit/.work" && cp -a /shared/jobs/ada/code/0123456789abcdef0123 "$unit/.work" && mv -T "$unit/.work" "$unit/work" || exit 1
@@ -38,7 +38,7 @@ else
   echo "corral: $HOSTNAME has neither pyxis nor apptainer, so $image cannot be run" >&2; exit 1
 fi
 
-srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "${in_srun[@]}" bash -c 'trap "" USR1; exec "$@"' - \
+srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "${in_srun[@]}" env --block-signal=USR1 \
   "${in_node[@]}" python train.py --lr 1e-3
 code=$?
 [ ! -e "$unit/again" ] || code=85

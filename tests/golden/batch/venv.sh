@@ -20,8 +20,8 @@ unit=$job
 if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ]; then
   echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
 fi
-if [ -e "$unit/ended" ] && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then exit "$(cat "$unit/ended")"; fi
-rm -f "$unit/ended" "$unit/again"
+if [ -e "$unit/ended" ]; then exit "$(cat "$unit/ended")"; fi
+rm -f "$unit/again"
 
 if [ ! -d "$unit/work" ]; then
   rm -rf "$unit/.work" && cp -a /shared/jobs/ada/code/0123456789abcdef0123 "$unit/.work" && mv -T "$unit/.work" "$unit/work" || exit 1
@@ -34,7 +34,7 @@ export WANDB_MODE='offline run'
 export VIRTUAL_ENV='/shared/envs/it'"'"'s torch'
 export PATH="$VIRTUAL_ENV/bin:$PATH"
 
-srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" bash -c 'trap "" USR1; exec "$@"' - \
+srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 \
   python train.py --lr 1e-3
 code=$?
 [ ! -e "$unit/again" ] || code=85

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 import pytest
 from tests.unit.api.site import Place
 from tests.unit.api.site import place as make_place

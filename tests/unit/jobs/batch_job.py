@@ -25,6 +25,7 @@ class Job:
     root: Path
     variables: dict[str, str] = field(default_factory=dict)
     environment: Environment = field(default_factory=Environment)
+    ddp: bool = False
 
     def __post_init__(self) -> None:
         program(self.root / "bin", "srun", SRUN)
@@ -46,7 +47,7 @@ class Job:
 
     def run(self, *command: str, sweep: bool = False, code: str | None = "c0de", **env: str) -> tuple[int, str]:
         """The exit code and what was printed."""
-        request = JobRequest(command, "test", environment=self.environment, variables=self.variables)
+        request = JobRequest(command, "test", environment=self.environment, ddp=self.ddp, variables=self.variables)
         batch = Batch(request, self.home, self.home.job(TOKEN), (), code, sweep=sweep)
         script = self.root / "batch.sh"
         script.write_text(batch.render())

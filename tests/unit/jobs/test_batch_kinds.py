@@ -1,7 +1,8 @@
-"""Batch scripts of sweeps and of jobs in containers, run for real."""
+"""Batch scripts of sweeps, of jobs in containers and of distributed jobs, run for real."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,3 +61,30 @@ def test_a_container_is_left_to_pyxis_where_srun_has_it(job: Job) -> None:
     program(job.root / "bin", "srun", f'[ "$1" != --help ] || {{ echo "--container-image=..."; exit; }}; {SRUN}')
     assert job.run("echo", "in pyxis") == (0, "in pyxis\n")
     assert f"--container-image=torch:1 --container-workdir={job.folder}/work" in container(job)[-1]
+
+
+def test_two_distributed_jobs_meet_at_different_ports_and_never_at_a_taken_one(job: Job) -> None:
+    job.ddp = True
+    program(job.root / "bin", "python3", 'echo "$MASTER_ADDR $MASTER_PORT $*"')
+
+    def port(number: int) -> int:
+        (job.folder / "ended").unlink(missing_ok=True)
+        code, said = job.run("train.py", SLURMD_NODENAME="127.0.0.1", SLURM_JOB_ID=str(number))
+        address, port, rest = said.split(" ", 2)
+        assert (code, address, rest) == (0, "127.0.0.1", "-m corral.inside.torchrun train.py\n")
+        return int(port)
+
+    first = port(1234)
+    assert port(1235) != first
+    with socket.create_server(("127.0.0.1", first)):
+        assert port(1234) == first + 1
+
+
+def test_exit_codes_of_an_earlier_run_are_gone_and_logs_stay(job: Job) -> None:
+    job.ddp = True
+    program(job.root / "bin", "python3", "true")
+    (job.folder / "ranks").mkdir()
+    for name in ("0.exit", "0.log"):
+        (job.folder / "ranks" / name).touch()
+    job.run("train.py", SLURMD_NODENAME="127.0.0.1", SLURM_JOB_ID="7")
+    assert [path.name for path in (job.folder / "ranks").iterdir()] == ["0.log"]

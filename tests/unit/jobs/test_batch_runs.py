@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -48,16 +49,21 @@ def test_a_job_that_ended_does_not_run_again_because_the_controller_forgot_it(jo
     assert job.ended() == "3"
 
 
-def test_a_job_that_ended_runs_again_when_somebody_requeues_it(job: Job) -> None:
+def test_a_job_that_ended_does_not_run_again_because_slurm_requeued_it_once_too_often(job: Job) -> None:
     (job.folder / "ended").write_text("3\n")
-    assert job.run("bash", "-c", "echo I ran; exit 4", SLURM_RESTART_COUNT="1") == (4, "I ran\n")
+    assert job.run("echo", "I ran", SLURM_RESTART_COUNT="2") == (3, "")
+
+
+def test_a_job_runs_again_once_the_record_of_its_end_is_removed(job: Job) -> None:
+    job.run("bash", "-c", "exit 3")
+    (job.folder / "ended").unlink()
+    assert job.run("bash", "-c", "exit 4", SLURM_RESTART_COUNT="1")[0] == 4
     assert job.ended() == "4"
 
 
-def test_a_requeued_job_that_is_killed_has_not_ended(job: Job) -> None:
-    (job.folder / "ended").write_text("0\n")
-    assert job.run("bash", "-c", "kill -9 $$", SLURM_RESTART_COUNT="2")[0] == 137
-    assert job.ended() is None
+def test_a_warning_before_the_command_listens_waits_for_it(job: Job) -> None:
+    listen = "import os, signal as s; os.kill(os.getpid(), s.SIGUSR1); print(s.sigtimedwait({s.SIGUSR1}, 5).si_signo)"
+    assert job.run("python3", "-c", listen) == (0, f"{signal.SIGUSR1.value}\n")
 
 
 def test_the_command_runs_in_a_copy_of_the_snapshot(job: Job) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 
 import pytest
 from tests.unit.jobs.bench import ME, TOKEN, Controller, desk_in, sent
 
-from corral.errors import SlurmUnavailable
+from corral.errors import SlurmError, SlurmUnavailable
 from corral.jobs.desk import Desk
 from corral.jobs.ledger import parse_submissions
 from corral.jobs.resend import resend
@@ -56,3 +57,27 @@ def test_resending_while_the_controller_is_away_leaves_the_intent(desk: Desk, co
         asyncio.run(resend(desk, desk.home.job(TOKEN), 2, [None]))
     assert (folder / "attempt").read_text() == "2\n"
     assert parse_submissions((folder / "submitted").read_text())[-1].job_id == 0
+
+
+def test_of_two_who_send_the_same_again_at_once_one_does(desk: Desk, controller: Controller) -> None:
+    folder = sent(desk, f"1 7 {LONG_AGO} 0-9\n", array="0-9")
+
+    async def both() -> list[int | BaseException]:
+        twice = (resend(desk, desk.home.job(TOKEN), 2, [4, 5]) for _ in range(2))
+        return list(await asyncio.gather(*twice, return_exceptions=True))
+
+    found = asyncio.run(both())
+    assert sorted(type(one).__name__ for one in found) == ["SlurmError", "int"]
+    assert "sent again already" in " ".join(map(str, found))
+    assert len(controller.taken) == 1
+    assert len(parse_submissions((folder / "submitted").read_text())) == 2
+    assert not (folder / ".sending").exists()
+
+
+def test_one_who_died_while_sending_again_holds_nobody_up_for_long(desk: Desk, controller: Controller) -> None:
+    folder = sent(desk, f"1 7 {LONG_AGO} -\n")
+    (folder / ".sending").mkdir()
+    os.utime(folder / ".sending", (LONG_AGO, LONG_AGO))
+    with pytest.raises(SlurmError, match="being sent again already"):
+        asyncio.run(resend(desk, desk.home.job(TOKEN), 2, [None]))
+    assert asyncio.run(resend(desk, desk.home.job(TOKEN), 2, [None])) == 41

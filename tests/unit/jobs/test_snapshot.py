@@ -127,7 +127,7 @@ def test_a_submodule_belongs_to_it_and_one_that_was_not_fetched_is_empty(reposit
 
 
 def test_more_names_than_fit_a_pipe_are_all_there(repository: Path) -> None:
-    names = [f"{'x' * 100}-{number}" for number in range(1000)]
+    names = [f"{'x' * 200}-{number}" for number in range(400)]
     for name in names:
         (repository / name).touch()
     assert len(snap(repository).files) == len(names) + 2

@@ -25,6 +25,9 @@ def needed(cluster: Cluster, node: Node) -> tuple[str, ...]:
     names = list(_EVERYWHERE)
     if "head" in node.roles:
         names += _HEAD
+    if "login" in node.roles:
+        # It decides which files of a project go along with a job.
+        names.append("git")
     if "compute" in node.roles:
         names.append("slurmd")
     if node.facts.service_manager == "supervisord":

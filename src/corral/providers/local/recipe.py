@@ -20,7 +20,7 @@ DNS_SERVER = "10.0.2.3"
 _SYSTEM = "systemd systemd-sysv dbus libpam-systemd udev kmod openssh-server iproute2 iputils-ping sudo procps"
 _SLURM = (
     "curl ca-certificates logrotate slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugins "
-    "slurm-wlm-jwt-plugin slurm-wlm-mysql-plugin munge mariadb-server python3"
+    "slurm-wlm-jwt-plugin slurm-wlm-mysql-plugin munge mariadb-server python3 git"
 )
 # A Python built on this machine is seen by the guests and links to these.
 _LIBRARIES = "libffi8 libsqlite3-0 libbz2-1.0 liblzma5 libreadline8 libstdc++6 zlib1g"

@@ -4,6 +4,7 @@
 - `environment` is an object, and the script stands beside the job;
 - `nodes` is a number or a text: a list of two is taken and then ignored;
 - GPUs are `gres: "gpu:1"`; the warning signal is one text, as sbatch's --signal; `open_mode` is one word;
+- `requeue` means yes whatever its value; no is `no_requeue`, which its schema does not mention;
 - an unknown field is an error (400), not a warning;
 - `job_state` is one text, without flags such as COMPLETING; a reason that is none is "None";
 - `exit_code` is a raw wait status; `array_job_id` is 0 and `array_task_id` null for a plain job;
@@ -46,7 +47,7 @@ def submission(description: JobDescription) -> Record:
         "account": description.account,
         "array": description.array,
         "dependency": description.dependency,
-        "requeue": description.requeue,
+        "requeue" if description.requeue else "no_requeue": True,
         "signal": "" if description.warn_s is None else f"USR1@{description.warn_s}",
         "hold": description.hold or None,
         "comment": description.comment,

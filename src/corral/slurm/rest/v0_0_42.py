@@ -1,6 +1,8 @@
 """Slurm 24.11 to 25.11. Its differences from v0.0.38 are told there; from v0.0.45 it has one.
 
-- a job's `standard_output` has its %-patterns replaced, where it holds any that this record can answer.
+- a job's `standard_output` has its %-patterns replaced; v0.0.45 has that in a field of its own.
+
+An `oom_kill_step` that is not sent counts as no, where sbatch would leave it to the site.
 """
 
 from __future__ import annotations
