@@ -42,9 +42,13 @@ while (exec 3<> "/dev/tcp/$MASTER_ADDR/$MASTER_PORT") 2>/dev/null; do MASTER_POR
 export MASTER_PORT
 mkdir -p "$unit/ranks" && rm -f "$unit"/ranks/*.exit"""
 
+# To the other nodes a dead one looks like a failure of their own; Slurm notices it later, and requeues the job.
+_NODES = f"""\
+if [ $code -ne 0 ] && [ $code -ne {REQUEUE_CODE} ]; then
+  timeout 30 srun --overlap --ntasks-per-node=1 true >/dev/null 2>&1 || sleep 180
+fi"""
+
 _END = f"""\
-code=$?
-[ ! -e "$unit/again" ] || code={REQUEUE_CODE}
 # {REQUEUE_CODE} asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
 if [ $code -lt 128 ] && [ $code -ne {REQUEUE_CODE} ]; then
   echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"
@@ -81,6 +85,8 @@ class Batch:
             *([_RENDEZVOUS] if self.request.ddp else []),
             "",
             self._launch(),
+            f'code=$?\n[ ! -e "$unit/again" ] || code={REQUEUE_CODE}',
+            *([_NODES] if self.request.resources.nodes > 1 else []),
             _END,
             "",
         ]

@@ -36,6 +36,9 @@ srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --bloc
   python3 -m corral.inside.torchrun python train.py --lr 1e-3
 code=$?
 [ ! -e "$unit/again" ] || code=85
+if [ $code -ne 0 ] && [ $code -ne 85 ]; then
+  timeout 30 srun --overlap --ntasks-per-node=1 true >/dev/null 2>&1 || sleep 180
+fi
 # 85 asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
 if [ $code -lt 128 ] && [ $code -ne 85 ]; then
   echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"

@@ -15,7 +15,9 @@ _SHORT_S = 15 * 60
 
 def sooner(facts: Facts, job: ShownJob, reason: Reason, need: Need, ever: Sequence[ShownNode]) -> Iterator[str]:
     """One sentence per way, the surest first."""
-    label = str(job.array_id or job.id)
+    array = str(job.array_id or job.id)
+    # Whoever asked about one task means that task.
+    label = array if facts.tasks else facts.label
     if reason.kind == "held":
         yield "An operator can: scontrol release " + label if "Admin" in job.reason else f"corral release {label}"
     elif job.reason == "DependencyNeverSatisfied":
@@ -25,7 +27,7 @@ def sooner(facts: Facts, job: ShownJob, reason: Reason, need: Need, ever: Sequen
     elif len(ever) < need.nodes or reason.kind == "never":
         yield from _impossible(facts, job, need, label)
     elif job.reason == "JobArrayTaskLimit":
-        yield f"Let more of them run at once: scontrol update jobid={label} arraytaskthrottle=N"
+        yield f"Let more of them run at once: scontrol update jobid={array} arraytaskthrottle=N"
     elif reason.kind in ("room", "order", "nodes"):
         yield from _out_of_service(ever)
         yield from _smaller(facts, job, need)
