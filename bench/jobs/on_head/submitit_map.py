@@ -10,7 +10,7 @@ def double(number: int) -> int:
     return 2 * number
 
 
-executor = submitit.AutoExecutor(folder="submitit-logs", cluster="slurm")
+executor = submitit.AutoExecutor(folder="../submitit-logs", cluster="slurm")
 executor.update_parameters(timeout_min=60, cpus_per_task=1, slurm_array_parallelism=int(sys.argv[1]))
 began = time.perf_counter()
 jobs = executor.map_array(double, range(int(sys.argv[1])))
