@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from corral.api import options as given
 from corral.api.background import Background
-from corral.api.calls import INSIDE, pickled
+from corral.api.calls import INSIDE, pickled, pickled_map
 from corral.api.job import Job
 from corral.api.options import Options
 from corral.api.poller import Poller
@@ -147,7 +147,7 @@ class Cluster:
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], at_most: int | None, options: Options
     ) -> list[Job]:
         wanted = await self._ask_for_call(function, options)
-        files = {f"trials/{index}/call.pkl": pickled(function, call, {}) for index, call in enumerate(calls)}
+        files = {"calls.pkl": pickled_map(function, calls)}
         trials = tuple(Trial(index, ()) for index in range(len(calls)))
         sent = await self._send(await prepare_sweep(self._desk, wanted, trials, at_most, files))
         return [

@@ -1,8 +1,10 @@
 """Runs a function that was sent from Python: reads `call.pkl` in the job's folder, leaves `result.pkl` there.
 
-`call.pkl` is one line of JSON, {"python": [3, 12]}, and then the pickle of (function, args, kwargs). `result.pkl` is
-the pickle of (True, value, "") or (False, exception, traceback). Every rank runs the function and the first one's
-result counts; the others leave `result.N.pkl` only if they fail.
+`call.pkl` is one line of JSON, {"python": [3, 12]}, and then the pickle of (function, args, kwargs). The jobs of a map
+read `calls.pkl` in their array's folder instead: its line of JSON also has the "sizes" in bytes of the pickles that
+follow, of the function and then of each job's args. `result.pkl` is the pickle of (True, value, "") or
+(False, exception, traceback). Every rank runs the function and the first one's result counts; the others leave
+`result.N.pkl` only if they fail.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ def main() -> int:
     """Run the call of this job; the exit code says whether it went well."""
     folder = Path(os.environ["CORRAL_JOB_DIR"])
     rank = os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or "0"
-    outcome = _outcome(folder / "call.pkl")
+    outcome = _outcome(folder)
     if outcome[0]:
         if rank == "0":
             outcome = _leave(folder, "result.pkl", outcome)
@@ -39,20 +41,9 @@ def main() -> int:
     return 0 if outcome[0] else 1
 
 
-def _outcome(path: Path) -> Outcome:
+def _outcome(folder: Path) -> Outcome:
     try:
-        header, _, payload = path.read_bytes().partition(b"\n")
-        sender = tuple(json.loads(header)["python"][:2])
-        if sender != sys.version_info[:2]:
-            # Functions travel as byte code, which every minor release changes.
-            here = ".".join(map(str, sys.version_info[:2]))
-            theirs = ".".join(map(str, sender))
-            raise RuntimeError(
-                f"the function was sent by Python {theirs}, but the job runs Python {here}: functions need the same. "
-                "Give the job an environment with that Python (--env), or send a script"
-            )
-        _let_cloudpickle_be_found()
-        function, args, kwargs = pickle.loads(payload)  # noqa: S301 the user's own file
+        function, args, kwargs = _call(folder)
         return True, function(*args, **kwargs), ""
     except SystemExit as stop:
         if stop.code == AGAIN:  # corral.checkpoint: there is no result yet
@@ -60,6 +51,34 @@ def _outcome(path: Path) -> Outcome:
         return False, RuntimeError(f"the function called sys.exit({stop.code!r})"), traceback.format_exc()
     except Exception as error:
         return False, error, traceback.format_exc()
+
+
+def _call(folder: Path) -> tuple[Any, Any, Any]:
+    trial = os.environ.get("CORRAL_TRIAL")
+    path = folder / "call.pkl" if trial is None else folder.parents[1] / "calls.pkl"
+    with path.open("rb") as file:
+        header = json.loads(file.readline())
+        _check_python(tuple(header["python"][:2]))
+        _let_cloudpickle_be_found()
+        # The user's own files.
+        if trial is None:
+            function, args, kwargs = pickle.load(file)  # noqa: S301
+            return function, args, kwargs
+        size, *sizes = header["sizes"]
+        function = pickle.loads(file.read(size))  # noqa: S301
+        file.seek(sum(sizes[: int(trial)]), os.SEEK_CUR)
+        return function, pickle.load(file), {}  # noqa: S301
+
+
+def _check_python(sender: tuple[int, ...]) -> None:
+    if sender != sys.version_info[:2]:
+        # Functions travel as byte code, which every minor release changes.
+        here = ".".join(map(str, sys.version_info[:2]))
+        theirs = ".".join(map(str, sender))
+        raise RuntimeError(
+            f"the function was sent by Python {theirs}, but the job runs Python {here}: functions need the same. "
+            "Give the job an environment with that Python (--env), or send a script"
+        )
 
 
 def _let_cloudpickle_be_found() -> None:

@@ -11,6 +11,7 @@ JOBS/USER/                 one person's
     log, logs/N.log        output of the job, of a sweep's trials
     trials.args            a sweep's parameters and commands, one line of shell words per trial
     trials.jsonl           its parameters alone, one JSON object per line
+    calls.pkl              of a map: the function and every trial's arguments
     trials/N/              a sweep's units; a job's only unit is TOKEN/ itself
 
 A unit has: attempt (which submission may run it), work/, ended (its exit code), again (it saved its

@@ -49,6 +49,16 @@ def test_a_value_comes_back(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["call.pkl", "result.pkl"]
 
 
+def test_a_job_of_a_map_finds_its_own_arguments(tmp_path: Path) -> None:
+    parts = [pickle.dumps(part) for part in (operator.add, (1, 2), ([1] * 500, [2]), ("a", "b"))]
+    header = json.dumps({"python": HERE, "sizes": [len(part) for part in parts]}).encode()
+    (tmp_path / "calls.pkl").write_bytes(header + b"\n" + b"".join(parts))
+    unit = tmp_path / "trials" / "2"
+    unit.mkdir(parents=True)
+    assert run(unit, CORRAL_TRIAL="2") == (0, "")
+    assert result(unit) == (True, "ab", "")
+
+
 def test_an_exception_comes_back_with_its_traceback(tmp_path: Path) -> None:
     send(tmp_path, operator.truediv, 1, 0)
     code, said = run(tmp_path)
