@@ -6,7 +6,8 @@ import asyncio
 import signal
 import sys
 
-from corral.cli.terminal import errors
+import typer
+
 from corral.jobs.desk import Desk
 from corral.jobs.follow import follow
 from corral.jobs.layout import JobFolder
@@ -23,7 +24,7 @@ async def stream(desk: Desk, folder: JobFolder, *, job_id: int | None) -> int:
     except asyncio.CancelledError:
         # Without a number as long as the controller has not taken it.
         job = job_id or folder.token
-        errors.print(f"\n[dim]job {job} goes on. Try: corral logs -f {job}, or corral cancel {job}[/]")
+        typer.secho(f"\njob {job} goes on. Try: corral logs -f {job}, or corral cancel {job}", dim=True, err=True)
         return 130
 
 
@@ -38,9 +39,10 @@ async def show(desk: Desk, unit: Unit, rank: int | None = None) -> int:
         word, _, reason = glance.state.partition(" ")
         if word == "PENDING" and reason not in ("", "None", shown):
             shown = reason
-            errors.print(f"waiting: {reason}", style="dim", markup=False)
+            typer.secho(f"waiting: {reason}", dim=True, err=True)
         end = glance.end
     assert end is not None
     if end.state not in ("COMPLETED", "FAILED"):
-        errors.print(f"[red]job {end.label}: {end.state.lower()}[/]. Try: corral why {end.label}")
+        what = typer.style(f"job {end.label}: {end.state.lower()}", fg="red")
+        typer.echo(f"{what}. Try: corral why {end.label}", err=True)
     return end.exit_code

@@ -6,7 +6,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from corral.cli.job_options import (
     AccountOption,
@@ -26,7 +25,7 @@ from corral.cli.job_options import (
     resources,
 )
 from corral.cli.output import stream
-from corral.cli.terminal import ClusterOption, errors
+from corral.cli.terminal import ClusterOption
 from corral.cli.terminal import run as run_workflow
 from corral.jobs.submit import Prepared, Sent, send
 from corral.workflows.desk import open_desk
@@ -89,9 +88,11 @@ def _announce(prepared: Prepared, sent: Sent) -> None:
     )
     where = f"{description.nodes} nodes with {gpus}" if description.nodes > 1 else gpus
     if sent.job_id is None:
-        errors.print("[yellow]Slurm's controller is away:[/] the job is written down and will be sent when it is back")
+        away = typer.style("Slurm's controller is away:", fg="yellow")
+        typer.echo(f"{away} the job is written down and will be sent when it is back", err=True)
         return
-    errors.print(
-        f"job [bold]{sent.job_id}[/] {escape(description.name)}: {where}{description.cpus_per_task} CPUs"
+    typer.echo(
+        f"job {typer.style(sent.job_id, bold=True)} {description.name}: {where}{description.cpus_per_task} CPUs"
         + (f", {description.memory_mib / 1024:.1f} GiB" if description.memory_mib else ""),
+        err=True,
     )

@@ -25,12 +25,10 @@ from corral.cli.job_options import (
     UserOption,
     resources,
 )
-from corral.cli.sweep_view import SweepView, plots_view, results_view, status_view
-from corral.cli.terminal import ClusterOption, JsonOption, console, errors, print_json, run
+from corral.cli.terminal import ClusterOption, JsonOption, print_json, run
 from corral.errors import InputError
 from corral.jobs.submit import Sent, send
 from corral.jobs.sweep.declare import declaration
-from corral.jobs.sweep.report import results_page
 from corral.jobs.sweep.results import Objective, TrialResult, check_metric, parse_objective
 from corral.jobs.sweep.space import Space, space
 from corral.jobs.sweep.table import result_table, to_csv, to_json
@@ -100,7 +98,7 @@ def start(
         folder=None if no_folder else default_folder(command),
     )
     for notice in found.notices:
-        errors.print(f"[yellow]![/] {notice}")
+        typer.echo(f"{typer.style('!', fg='yellow')} {notice}", err=True)
     run(_start(wanted, found, at_most, cluster, user, dry_run=dry_run))
 
 
@@ -115,6 +113,10 @@ def status(
         states = [{"trial": one.index, "state": one.state.value, "why": one.why} for one in found.trials]
         print_json({"sweep": sweep.folder.token, "name": sweep.name, "counts": counts, "trials": states})
     else:
+        # Tables and plots take longer to load than a sweep takes to send: only who looks at some waits for them.
+        from corral.cli.sweep_view import SweepView, status_view
+        from corral.cli.terminal import console
+
         console.print(status_view(SweepView(sweep.folder.token, sweep.name, sweep.trials, found)))
 
 
@@ -138,10 +140,15 @@ def results(
     if csv is not None:
         _write(csv, to_csv(result_table(rows)))
     if html is not None:
+        from corral.jobs.sweep.report import results_page
+
         _write(html, results_page(sweep.name, rows, objective))
     if as_json:
         print_json(to_json(result_table(rows)))
         return
+    from corral.cli.sweep_view import plots_view, results_view
+    from corral.cli.terminal import console
+
     console.print(results_view(rows, objective, len(rows) if every else 20))
     if plot:
         console.print(plots_view(rows, objective, min(console.width, 100)))
@@ -163,7 +170,7 @@ def resume(
 ) -> None:
     """Send again what was lost or cancelled."""
     again = run(_resume(which, failed, cluster, user))
-    console.print(
+    typer.echo(
         f"{len(again)} trials are sent again" if again else "nothing to send again: every trial runs or has ended"
     )
 
@@ -171,7 +178,7 @@ def resume(
 @app.command()
 def cancel(which: WhichArgument = None, user: UserOption = None, cluster: ClusterOption = None) -> None:
     """End everything of it that waits or runs. `resume` takes it up again."""
-    console.print(f"{run(_cancel(which, cluster, user))} trials are cancelled")
+    typer.echo(f"{run(_cancel(which, cluster, user))} trials are cancelled")
 
 
 async def _start(
@@ -187,12 +194,11 @@ async def _start(
 
 def _announce(sent: Sent, trials: int) -> None:
     if sent.job_id is None:
-        errors.print(
-            "[yellow]Slurm's controller is away:[/] the sweep is written down and will be sent when it is back"
-        )
+        away = typer.style("Slurm's controller is away:", fg="yellow")
+        typer.echo(f"{away} the sweep is written down and will be sent when it is back", err=True)
     else:
-        console.print(f"sweep [bold]{sent.job_id}[/]: {trials} trials")
-    console.print("[dim]Try: corral sweep status, corral sweep results[/]")
+        typer.echo(f"sweep {typer.style(sent.job_id, bold=True)}: {trials} trials")
+    typer.secho("Try: corral sweep status, corral sweep results", dim=True)
 
 
 async def _status(which: str | None, cluster: str | None, user: str | None) -> tuple[Sweep, SweepStatus]:

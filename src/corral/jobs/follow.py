@@ -18,7 +18,7 @@ from corral.jobs.ledger import LIVE_STATES
 from corral.jobs.outcome import End, Unit, outcomes
 
 _CHUNK = 256 * 1024
-_FAST_S, _SLOW_S = 0.15, 1.0
+_FAST_S, _SLOW_S = 0.1, 1.0
 _ASK_SLURM_S = 2.0
 
 
