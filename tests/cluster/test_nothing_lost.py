@@ -97,8 +97,8 @@ def test_a_training_whose_node_dies_goes_on_elsewhere_from_its_checkpoint(lab: L
 
 
 def test_twenty_submissions_survive_a_controller_that_is_killed_after_each(lab: Lab, alice: Person) -> None:
-    send = "su - alice -c 'cd ~/project && corral run --detach --no-folder --gpus 0 bash -c \"echo $i >> ~/twenty\"'"
-    kill = "systemctl kill -s KILL slurmctld"
+    alice.write("send.sh", 'cd ~/project; corral run --detach --no-folder --gpus 0 bash -c "echo $1 >> ~/twenty"\n')
+    send, kill = 'su - alice -c "bash project/send.sh $i"', "systemctl kill -s KILL slurmctld"
     lab.ssh("node0", f"for i in $(seq 20); do {send} || exit 1; sleep 0.2; {kill}; done", timeout_s=280)
     eventually(lambda: settled(lab), within_s=120, every_s=2)
     assert runs(alice, "twenty") == Counter(str(number) for number in range(1, 21))

@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corral.errors import CorralError
+from corral.hosts.local import LocalHost
 from corral.hosts.shell import LocalShell
+from corral.jobs.aftermath import mend
 from corral.jobs.desk import Desk
 from corral.jobs.knowledge import in_history, in_queue, read_entries
 from corral.jobs.layout import JobFolder, is_token, open_folder
@@ -114,7 +116,11 @@ async def keep(site: Site) -> None:
     while True:
         began = time.monotonic()
         heartbeat()
-        for user, tokens in open_submissions(site).items():
+        submissions = open_submissions(site)
+        if submissions:
+            for done in await mend(LocalHost()):
+                _log.warning("%s", done)
+        for user, tokens in submissions.items():
             desk = Desk(LocalShell(user), site)
             try:
                 await Books(desk, tokens).balance()
