@@ -14,7 +14,7 @@ demo: .venv/installed
 	@echo && $(BIN)/corral ssh node0 srun -N3 --gres=gpu:1 sh -c "'echo \$$(hostname) has GPU \$$CUDA_VISIBLE_DEVICES'"
 	@echo && echo "Try next: $(BIN)/corral ssh node0   (then sinfo, squeue, srun; and $(BIN)/corral down when done)"
 
-test: check
+test: check .venv/torch
 	$(BIN)/python -m pytest
 
 # Kernel NFS, its faults and wrong clocks on emulated machines: 30 minutes on a busy two-core machine, 3 more for the image.
@@ -24,7 +24,7 @@ test-vm: .venv/installed
 	$(BIN)/python -m pytest tests/vm
 
 # Also what takes minutes each, such as upgrades between two Slurm releases.
-test-all: check
+test-all: check .venv/torch
 	$(BIN)/python -m pytest -m ""
 
 check: .venv/installed
@@ -39,6 +39,12 @@ format: .venv/installed
 
 docs: .venv/installed
 	$(BIN)/python -m corral.checks.troubleshooting > docs/troubleshooting.md
+
+# For the tests of training jobs; where the package index has a CPU build of this version, that is enough.
+.venv/torch: .venv/installed
+	@echo "installing PyTorch into .venv"
+	@$(BIN)/pip install -q --disable-pip-version-check torch==2.13.0 numpy
+	@touch $@
 
 # Local clusters are taken down by `corral down`; this removes what the targets above installed in this folder.
 clean:
