@@ -19,7 +19,7 @@ from corral.errors import SlurmRefused, SlurmUnavailable
 from corral.jobs import environments
 from corral.jobs.batch import Batch
 from corral.jobs.desk import Desk
-from corral.jobs.layout import JobFolder, new_token, open_folder
+from corral.jobs.layout import JobFolder, new_token
 from corral.jobs.request import Environment, JobRequest, Resources
 from corral.jobs.shares import with_defaults
 from corral.jobs.snapshot import Snapshot
@@ -206,7 +206,7 @@ def _write_down(desk: Desk, prepared: Prepared, code_bytes: int) -> str:
     home, folder = desk.home, prepared.folder
     lines = [
         "set -e; umask 077",
-        f"(umask 0; mkdir -p -m 1777 {open_folder(home.jobs)}); mkdir -p {home.path}/code",
+        f"mkdir -p {home.path}/code",
         f'[ -O {home.path} ] || {{ echo "{home.path} is not {desk.user}\'s own"; exit 1; }}',
     ]
     if prepared.upload is not None:

@@ -43,7 +43,7 @@ class Controller:
 def desk_in(folder: Path, controller: Controller | None = None) -> Desk:
     """A desk whose jobs live in a folder of the test's own."""
     jobs = folder / "jobs"
-    jobs.mkdir(exist_ok=True)
+    (jobs / ".open").mkdir(parents=True, exist_ok=True)
     site = Site("lab", "node0", "127.0.0.1", 6820, str(jobs))
     return Desk(LocalShell(ME), site, _rest=cast(SlurmRest, controller or Controller()))
 

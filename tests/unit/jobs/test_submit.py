@@ -69,7 +69,6 @@ def test_files_are_the_persons_own(tmp_path: Path, project: Path) -> None:
     desk = desk_in(tmp_path)
     asyncio.run(send(desk, prepared_in(desk, project)))
     assert Path(desk.home.path).stat().st_mode & 0o077 == 0
-    assert (Path(desk.site.jobs) / ".open").stat().st_mode & 0o7777 == 0o1777
 
 
 def test_a_snapshot_that_is_there_already_is_left_as_it_is(tmp_path: Path, project: Path) -> None:

@@ -27,7 +27,7 @@ def _jobs_folder(path: str) -> Step:
     """On shared storage, the storage's own steps make it."""
     return Script(
         "jobs folder",
-        look=f'[ "$(stat -c %a {path} 2>/dev/null)" = 1777 ] || echo {path}',
-        act=f"mkdir -p {path} && chmod 1777 {path}",
+        look=f'[ "$(stat -c %a {path} {path}/.open 2>/dev/null | tr -d "\\n")" = 17771777 ] || echo {path}',
+        act=f"mkdir -p {path}/.open && chmod 1777 {path} {path}/.open",
         doing="make the folder for jobs",
     )

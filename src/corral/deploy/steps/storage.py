@@ -50,13 +50,20 @@ _KEEPER_LOOK = """
 timeout -s KILL 20 stat -t {mount}/. >/dev/null 2>&1 || {{ echo "{mount} does not answer"; exit; }}
 [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo "{marker}"
 [ -d {homes} ] || echo "{homes}"
-[ "$(stat -c %a {mount}/jobs 2>/dev/null)" = 1777 ] || echo "{mount}/jobs"
+for folder in {mount}/jobs {mount}/jobs/.open; do
+  [ "$(stat -c %a $folder 2>/dev/null)" = 1777 ] || echo "$folder"
+done
 """
+# What is right is left alone: of a server outside, root may be nobody.
 _KEEPER_ACT = """
+for_all() {{ [ "$(stat -c %a $1 2>/dev/null)" = 1777 ] || {{ mkdir -p $1 && chmod 1777 $1; }}; }}
 timeout -s KILL 20 stat -t {mount}/. >/dev/null || {{
   echo "{mount} is not there or does not answer. Try: mount it on every machine, or see to its server"; exit 1
 }}
-{{ mkdir -p -m 755 {homes} && mkdir -p {mount}/jobs && chmod 1777 {mount}/jobs && echo {cluster} > {marker}; }} || {{
+{{
+  {{ [ -d {homes} ] || mkdir -p -m 755 {homes}; }} && for_all {mount}/jobs && for_all {mount}/jobs/.open &&
+  {{ [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo {cluster} > {marker}; }}
+}} || {{
   echo "root of this machine may not write to {mount}."
   echo "Try: on its server, in {there}, make {folders} with mode 1777 and the file .corral with the text {cluster}"
   exit 1
