@@ -11,8 +11,9 @@ VM_APT := qemu-system-x86 qemu-utils e2fsprogs
 demo: .venv/installed
 	@$(BIN)/corral up --local 3
 	@echo && $(BIN)/corral status
-	@echo && $(BIN)/corral ssh node0 srun -N3 --gres=gpu:1 sh -c "'echo \$$(hostname) has GPU \$$CUDA_VISIBLE_DEVICES'"
-	@echo && echo "Try next: $(BIN)/corral ssh node0   (then sinfo, squeue, srun; and $(BIN)/corral down when done)"
+	@echo && $(BIN)/corral run --no-folder --nodes 3 sh -c 'echo $$(hostname) has GPU $$CUDA_VISIBLE_DEVICES'
+	@echo && cd examples && ../$(BIN)/corral sweep --gpus 0 --grid lr=0.003,0.03 --grid act=relu,tanh fit_curve.py
+	@echo && echo "Try next: $(BIN)/corral sweep results --plot, $(BIN)/corral jobs, and $(BIN)/corral down when done"
 
 test: check .venv/torch
 	$(BIN)/python -m pytest
