@@ -11,20 +11,21 @@ VM_APT := qemu-system-x86 qemu-utils e2fsprogs
 demo: .venv/installed
 	@$(BIN)/corral up --local 3
 	@echo && $(BIN)/corral status
-	@echo && $(BIN)/corral ssh node0 srun -N3 --gres=gpu:1 sh -c "'echo \$$(hostname) has GPU \$$CUDA_VISIBLE_DEVICES'"
-	@echo && echo "Try next: $(BIN)/corral ssh node0   (then sinfo, squeue, srun; and $(BIN)/corral down when done)"
+	@echo && $(BIN)/corral run --no-folder --nodes 3 sh -c 'echo $$(hostname) has GPU $$CUDA_VISIBLE_DEVICES'
+	@echo && cd examples && ../$(BIN)/corral sweep --gpus 0 --grid lr=0.003,0.03 --grid act=relu,tanh fit_curve.py
+	@echo && echo "Try next: $(BIN)/corral sweep results --plot, $(BIN)/corral jobs, and $(BIN)/corral down when done"
 
-test: check
+test: check .venv/torch
 	$(BIN)/python -m pytest
 
-# Kernel NFS and its faults on emulated machines: 24 minutes on a busy two-core machine, 3 more for the first image.
+# Kernel NFS, its faults and wrong clocks on emulated machines: 30 minutes on a busy two-core machine, 3 more for the image.
 test-vm: .venv/installed
 	@dpkg-query -W -f '' $(VM_APT) 2>/dev/null || { echo "installing packages: $(VM_APT)"; \
 	  DEBIAN_FRONTEND=noninteractive apt-get -y -qq --no-install-recommends install $(VM_APT) >/dev/null; }
 	$(BIN)/python -m pytest tests/vm
 
 # Also what takes minutes each, such as upgrades between two Slurm releases.
-test-all: check
+test-all: check .venv/torch
 	$(BIN)/python -m pytest -m ""
 
 check: .venv/installed
@@ -39,6 +40,12 @@ format: .venv/installed
 
 docs: .venv/installed
 	$(BIN)/python -m corral.checks.troubleshooting > docs/troubleshooting.md
+
+# For the tests of training jobs; where the package index has a CPU build of this version, that is enough.
+.venv/torch: .venv/installed
+	@echo "installing PyTorch into .venv"
+	@$(BIN)/pip install -q --disable-pip-version-check torch==2.13.0 numpy
+	@touch $@
 
 # Local clusters are taken down by `corral down`; this removes what the targets above installed in this folder.
 clean:

@@ -22,7 +22,7 @@ from corral.deploy.steps.packages import needed
 from corral.hosts.machine import Machine
 from corral.workflows.session import graph_of
 
-_OTHER_FILES = ("inventory", "log rotation")
+_OTHER_FILES = ("inventory", "log rotation", "site")
 """Steps with files that belong to no daemon; not every machine and release has them."""
 _HEAD_ONLY = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
 
@@ -56,7 +56,7 @@ def _connection(machine: Machine, known_hosts: Path) -> Vars:
         "ansible_user": machine.user,
         "ansible_ssh_private_key_file": str(machine.identity_file),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known_hosts} -o IdentitiesOnly=yes",
-        # Local machines have no Python of their own and see this one; the base interpreter starts fastest.
+        # The same for both tools and on every release: local machines see this computer's, and the base starts fastest.
         "ansible_python_interpreter": os.path.realpath(sys.executable),
     }
 

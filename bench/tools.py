@@ -56,17 +56,21 @@ class Corral:
 
     name = "Corral"
 
+    @staticmethod
+    def command(*words: str) -> list[str]:
+        return [str(_CORRAL), *words]
+
     def version(self) -> str:
-        return output(Command([str(_CORRAL), "version"])).split()[-1]
+        return output(Command(self.command("version"))).split()[-1]
 
     def prepare(self, _bed: Bed) -> None:
         return None
 
     def deploy(self, bed: Bed) -> Command:
-        return Command([str(_CORRAL), "up", "-c", bed.spec.name])
+        return Command(self.command("up", "-c", bed.spec.name))
 
     def look(self, bed: Bed) -> Command:
-        return Command([str(_CORRAL), "plan", "-c", bed.spec.name])
+        return Command(self.command("plan", "-c", bed.spec.name))
 
     def finish(self) -> None:
         return None
@@ -81,7 +85,7 @@ class Ansible:
         self._folder = folder
         self._name = playbook
         self._inventory = folder / "inventory.json"
-        self._program = _installed_ansible()
+        self._program = environment() / "bin/ansible-playbook"
 
     def version(self) -> str:
         return output(Command([str(self._program), "--version"])).split("]")[0].split()[-1]
@@ -130,11 +134,11 @@ def output(command: Command) -> str:
     return done.stdout
 
 
-def _installed_ansible() -> Path:
-    """Install what requirements-bench.txt pins, once."""
+def environment() -> Path:
+    """Install what requirements-bench.txt pins into an environment of its own, once."""
     stamp, wanted = _VENV / "requirements", hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(_VENV)], check=True)
         subprocess.run([str(_VENV / "bin/pip"), "install", "--quiet", "-r", str(_REQUIREMENTS)], check=True)
         stamp.write_text(wanted)
-    return _VENV / "bin/ansible-playbook"
+    return _VENV

@@ -10,6 +10,10 @@
     ├── NotReady                machines are not fit for what was asked: one line per problem, nothing was changed
     ├── DeployError             a deployment ended with steps undone
     ├── RefusedError            what was asked for would do harm: nothing was changed
+    ├── SlurmError              Slurm did not do what was asked of it
+    │   ├── SlurmUnavailable    a daemon is away or silent: the outcome is unknown, try again
+    │   └── SlurmRefused        Slurm said no, in its own words
+    │       └── NoSuchJob       it knows no such job, or no longer
     ├── LockedError             another `corral up` or `down` is at work on this cluster
     └── ProviderError           machines could not be made, listed or removed
 
@@ -105,3 +109,19 @@ class LockedError(CorralError):
 
 class ProviderError(CorralError):
     """Machines could not be made, listed or removed."""
+
+
+class SlurmError(CorralError):
+    """Slurm did not do what was asked of it."""
+
+
+class SlurmUnavailable(SlurmError):
+    """A daemon is away or silent, so whether it did what was asked is unknown: look, then try again."""
+
+
+class SlurmRefused(SlurmError):
+    """Slurm said no, in its own words: asking again would change nothing."""
+
+
+class NoSuchJob(SlurmRefused):
+    """Slurm knows no such job, or no longer."""

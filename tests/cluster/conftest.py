@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cluster.local import named
 
+from corral.hosts.machine import Machine
 from corral.providers.local import LocalMachines
 from corral.spec.model import LocalSpec
 
@@ -35,3 +37,21 @@ def two_machines(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) ->
         yield cluster
     finally:
         asyncio.run(cluster.down())
+
+
+@pytest.fixture
+def node0(two_machines: LocalMachines) -> Machine:
+    return named(two_machines)["node0"]
+
+
+@pytest.fixture
+def node1(two_machines: LocalMachines) -> Machine:
+    return named(two_machines)["node1"]
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, image_cache: Path) -> Iterator[LocalMachines]:
+    """A cluster that is not up yet and is gone after the test."""
+    cluster = LocalMachines(tmp_path / "local", image_cache, f"test-fresh-{os.getpid()}", LocalSpec())
+    yield cluster
+    asyncio.run(cluster.down())

@@ -69,9 +69,9 @@ class Lab:
         )
         return done.stdout
 
-    def json(self, *args: str, exit_code: int | None = 0) -> Any:
+    def json(self, *args: str, exit_code: int | None = 0, timeout_s: float = 180) -> Any:
         """The report of a command as data: the last document it printed."""
-        text = self.corral(*args, "--json", exit_code=exit_code)
+        text = self.corral(*args, "--json", exit_code=exit_code, timeout_s=timeout_s)
         return json.loads(text.splitlines()[-1])["report"] if args[0] == "up" else json.loads(text)
 
     @contextmanager

@@ -107,6 +107,8 @@ def test_down_keeps_the_data_and_up_brings_everything_back(bare: Bare) -> None:
 
 def test_purge_asks_and_then_leaves_the_machines_as_they_were(bare: Bare) -> None:
     assert "--yes" in bare.lab.corral("down", "--purge", exit_code=2)
+    for node in NODES:
+        assert bare.lab.ssh(node, "runuser -u alice -- corral version").startswith("corral ")
     bare.lab.ssh("node0", "echo mine > /home/alice/data; echo keep > /srv/keep")
     # What somebody else came to need in the meantime stays.
     bare.lab.ssh("node1", "apt-get -qq install -y --no-install-recommends libmunge-dev >/dev/null 2>&1")
@@ -115,9 +117,10 @@ def test_purge_asks_and_then_leaves_the_machines_as_they_were(bare: Bare) -> Non
     assert any(line.startswith("node1: packages that others need:") and "libmunge2" in line for line in report["kept"])
     assert packages(bare.lab, "node0") == bare.packages["node0"]
     assert "slurm" not in packages(bare.lab, "node1")
-    look = "ls -d /etc/slurm /etc/munge /etc/mysql /var/lib/slurm /var/lib/mysql /var/log/slurm /etc/corral/installed"
+    ours = "/opt/corral /usr/local/bin/corral /etc/corral/site.json /etc/corral/installed"
+    slurms = "/etc/slurm /etc/munge /etc/mysql /var/lib/slurm /var/lib/mysql /var/log/slurm"
     for node in NODES:
-        assert "/" not in bare.lab.ssh(node, f"{look} 2>/dev/null", exit_code=None)
+        assert "/" not in bare.lab.ssh(node, f"ls -d {ours} {slurms} 2>/dev/null", exit_code=None)
         assert bare.lab.ssh(node, "grep -c corral /etc/hosts", exit_code=None).strip() == "0"
         assert bare.lab.ssh(node, "id -u slurm munge 2>/dev/null", exit_code=None) == ""
         assert bare.lab.ssh(node, "find /etc/systemd -name 'corral.conf'") == ""

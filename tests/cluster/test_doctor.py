@@ -90,7 +90,7 @@ def test_nodes_that_have_less_than_declared_are_explained_and_resumed_once_it_is
     )
     for node in ("node1", "node2"):
         lab.ssh(node, "systemctl restart slurmd")
-        eventually(lambda node=node: state(lab, node) == "inval")  # type: ignore[misc]
+    eventually(lambda: {state(lab, "node1"), state(lab, "node2")} == {"inval"})
     found = kinds(lab)
     assert "9999999 MiB of memory are declared" in found["low-memory"]["what"]
     assert found["gpu-missing"]["where"] == "node2"

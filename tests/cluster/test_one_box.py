@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.lab import CORRAL
+from tests.cluster.lab import CORRAL, eventually
 
 from corral.hosts.base import Completed
 from corral.hosts.known_hosts import KnownHosts
@@ -62,3 +62,12 @@ def test_up_again_has_nothing_to_do(on_box: Run) -> None:
 
 def test_commands_run_there_without_ssh(on_box: Run) -> None:
     assert on_box(f"{CORRAL} ssh box hostname").strip() == "box"
+
+
+def test_people_have_corral_and_a_folder_for_jobs_and_a_killed_keeper_of_these_is_back(on_box: Run) -> None:
+    assert on_box("runuser -u alice -- corral version").startswith("corral ")
+    assert '"jobs": "/var/lib/corral/jobs"' in on_box("cat /etc/corral/site.json")
+    on_box("runuser -u alice -- mkdir /var/lib/corral/jobs/alice")
+    before = on_box("pgrep -f '[c]orral.jobs.keeper'")
+    on_box(f"kill -9 {before.strip()}")
+    eventually(lambda: on_box("pgrep -f '[c]orral.jobs.keeper' || true").strip() not in ("", before.strip()))

@@ -85,13 +85,15 @@ def test_a_users_gpu_limit_holds_back_the_second_job(lab: Lab) -> None:
     cancel_all(lab)
 
 
-def test_normal_work_sends_scavenger_work_back_to_the_queue(lab: Lab) -> None:
-    scavenge = "sbatch --parsable --qos=scavenger --exclusive -N1 -w node2 -o /dev/null --wrap 'sleep 600'"
-    job = lab.as_user("alice", scavenge).strip()
-    eventually(lambda: "RUNNING" in lab.ssh("node0", f"squeue -h -j {job} -o %T"))
-    assert lab.as_user("alice", "srun -Q -w node2 --exclusive hostname").strip() == "node2"
-    restarts = lab.ssh("node0", f"scontrol show job {job}")
-    assert "Restarts=1" in restarts
+def test_normal_work_sends_scavenger_work_back_to_the_queue_after_it_saved_itself(lab: Lab) -> None:
+    step = 'trap "echo saved; exit 85" USR1; echo begun; sleep 600 & wait'
+    where = "-N1 -w node2 --exclusive"
+    scavenge = f"sbatch --parsable --qos=scavenger --signal=USR1@1 {where} -o /shared/scavenger-%j"
+    job = lab.as_user("alice", f"{scavenge} <<'END'\n#!/bin/sh\nsrun sh -c '{step}'\nEND").strip()
+    eventually(lambda: "begun" in lab.ssh("node0", f"cat /shared/scavenger-{job}", exit_code=None))
+    assert lab.as_user("alice", f"srun -Q {where} hostname").strip() == "node2"
+    assert "saved" in lab.ssh("node0", f"cat /shared/scavenger-{job}")
+    assert "Restarts=1" in lab.ssh("node0", f"scontrol show job {job}")
     cancel_all(lab)
 
 

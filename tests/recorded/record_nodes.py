@@ -26,7 +26,7 @@ async def record(file: str, node: str, name: str) -> None:
         addresses = {machine.name: machine.address for machine in machines}
         said = (await session.head.run(head_script(addresses))).stdout
         _write(f"{name}.head.txt", re.sub("(?m)^credential=.*", "credential=", said))
-        head = parse_head(said, 0)
+        head = parse_head(said, 0, 0)
         if node in session.hosts:
             script = machine_script(
                 units=["munge", "slurmd"], devices=head.gpus[node], head=addresses[spec.head], mount="/shared"

@@ -21,6 +21,8 @@ _RECIPE = Recipe("trixie", "systemd")
 _PACKAGES = (
     *_RECIPE.packages,
     *("linux-image-cloud-amd64", "initramfs-tools", "nfs-kernel-server", "nfs-common", "netbase"),
+    # They reach no package mirror, so whatever a step may install is there already.
+    "systemd-timesyncd",
 )
 _DISK_SIZE = "4G"
 _BUILD_TIMEOUT_S = 1500

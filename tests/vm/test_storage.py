@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.cluster.lab import eventually
-from tests.vm.vms import Vm
+from tests.vm.vms import Machines, Vm, works
 
 # Waking up, deploying and booting take minutes on emulated processors.
 pytestmark = pytest.mark.timeout(2400)
@@ -17,21 +17,9 @@ _BOOT_S = 400
 _BACK_S = 400
 _LINES = 30
 
-Machines = dict[str, Vm]
-
 
 def as_alice(vm: Vm, command: str) -> str:
-    return vm.ssh(f"cd /tmp && runuser -u alice -- sh -c {shlex.quote(command)}", timeout_s=120)
-
-
-def active(vm: Vm, unit: str) -> bool:
-    return vm.ssh(f"systemctl is-active {unit}", check=False).strip() == "active"
-
-
-def works(machines: Machines) -> bool:
-    """Both nodes run jobs that see alice's home."""
-    job = "cd; timeout 60 srun -N2 sh -c 'test -d ~ && hostname'"
-    return sorted(as_alice(machines["node0"], job).split()) == ["node0", "node1"]
+    return vm.run_as("alice", command)
 
 
 def test_what_is_written_on_one_machine_is_read_on_the_other_by_its_owner(machines: Machines) -> None:
@@ -44,7 +32,7 @@ def test_what_is_written_on_one_machine_is_read_on_the_other_by_its_owner(machin
     assert as_alice(server, "cat ~/from-client && echo back > ~/from-server") == "precious\n"
     eventually(lambda: as_alice(client, "cat ~/from-server") == "back\n")
     assert server.ssh("stat -c %U /srv/shared/home/alice/from-client").strip() == "alice"
-    assert works(machines)
+    assert works(machines, "alice")
 
 
 def test_root_of_a_client_has_no_power_over_the_folder(machines: Machines) -> None:
@@ -97,7 +85,7 @@ def test_a_job_that_writes_waits_for_its_server_and_loses_nothing(
     eventually(lambda: "COMPLETED" in client.ssh(f"sacct -nX -j {job} -o state"), within_s=_BACK_S, every_s=3)
     assert as_alice(server, "cat ~/lines").split() == [str(line + 1) for line in range(_LINES)]
     assert as_alice(server, "cat ~/output") == ""
-    eventually(lambda: works(machines), within_s=_BACK_S, every_s=3)
+    eventually(lambda: works(machines, "alice"), within_s=_BACK_S, every_s=3)
 
 
 def test_a_client_that_boots_without_its_server_starts_slurmd_when_the_server_is_back(machines: Machines) -> None:
@@ -106,20 +94,20 @@ def test_a_client_that_boots_without_its_server_starts_slurmd_when_the_server_is
     server.ssh("systemctl stop nfs-server")
     try:
         client.reboot(_BOOT_S)
-        eventually(lambda: active(client, "munge"), within_s=_BOOT_S, every_s=3)
+        eventually(lambda: client.unit_is_active("munge"), within_s=_BOOT_S, every_s=3)
         until = time.monotonic() + 20
         while time.monotonic() < until:
-            assert not active(client, "slurmd")
+            assert not client.unit_is_active("slurmd")
             time.sleep(3)
     finally:
         server.ssh("systemctl start nfs-server")
-    eventually(lambda: active(client, "slurmd"), within_s=_BACK_S, every_s=3)
-    eventually(lambda: works(machines), within_s=_BACK_S, every_s=3)
+    eventually(lambda: client.unit_is_active("slurmd"), within_s=_BACK_S, every_s=3)
+    eventually(lambda: works(machines, "alice"), within_s=_BACK_S, every_s=3)
     assert as_alice(client, "cat ~/kept") == "precious\n"
 
 
 def test_a_client_that_boots_has_its_mount_and_its_slurmd(machines: Machines) -> None:
     client = machines["node0"]
     client.reboot(_BOOT_S)
-    eventually(lambda: active(client, "slurmd"), within_s=_BACK_S, every_s=3)
-    eventually(lambda: works(machines), within_s=_BACK_S, every_s=3)
+    eventually(lambda: client.unit_is_active("slurmd"), within_s=_BACK_S, every_s=3)
+    eventually(lambda: works(machines, "alice"), within_s=_BACK_S, every_s=3)

@@ -6,6 +6,7 @@ They live in a network namespace of their own, and end with the process that mad
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 import time
@@ -132,6 +133,13 @@ class Vm:
             assert time.monotonic() < deadline, f"{self.name} did not boot within {timeout_s:.0f} s"
             time.sleep(0.5)
 
+    def unit_is_active(self, unit: str) -> bool:
+        return self.ssh(f"systemctl is-active {unit}", check=False).strip() == "active"
+
+    def run_as(self, user: str, command: str) -> str:
+        """Run a shell command on it as somebody else."""
+        return self.ssh(f"cd /tmp && runuser -u {user} -- sh -c {shlex.quote(command)}", timeout_s=120)
+
     def reboot(self, timeout_s: float) -> None:
         """Let it reboot by itself, and return when it answers again; it may still be busy booting."""
         before = self.ssh("cat /proc/sys/kernel/random/boot_id")
@@ -166,8 +174,11 @@ def hardware(index: int) -> tuple[str, ...]:
     )
 
 
+Machines = dict[str, Vm]
+
+
 @contextmanager
-def awake(image: Path, folder: Path) -> Iterator[dict[str, Vm]]:
+def awake(image: Path, folder: Path) -> Iterator[Machines]:
     """All machines, woken up on copies of their disks; gone without a trace afterwards."""
     (folder / "base.img").symlink_to(image / "base.img")
     with Network() as network:
@@ -183,6 +194,12 @@ def awake(image: Path, folder: Path) -> Iterator[dict[str, Vm]]:
             for vm in machines.values():
                 vm.power_off()
                 vm.disk.unlink(missing_ok=True)
+
+
+def works(machines: Machines, user: str) -> bool:
+    """Both nodes of the cluster run jobs that see the user's home."""
+    job = "cd; timeout 60 srun -N2 sh -c 'test -d ~ && hostname'"
+    return sorted(machines["node0"].run_as(user, job).split()) == ["node0", "node1"]
 
 
 def _read_prompt(connection: socket.socket) -> bytes:

@@ -30,11 +30,18 @@ def _evidence(case: Case) -> MachineEvidence:
 
 
 def clock(case: Case, _: Sequence[Finding]) -> list[Finding]:
-    off_s = _evidence(case).clock_s - case.head.clock_s
-    if abs(off_s) <= _CLOCK_TOLERANCE_S:
+    own_s, head_s, head = _evidence(case).clock_s, case.head.clock_s, case.cluster.head.name
+    if case.name == head:
+        # Whether it is the head's clock or this computer's that is wrong, the other machines tell.
+        what = f"its clock is {_apart(own_s)} this computer's"
+        return [case.finding(kinds.CLOCK, what, severity="warning")] if abs(own_s) > _CLOCK_TOLERANCE_S else []
+    if abs(own_s - head_s) <= _CLOCK_TOLERANCE_S:
         return []
-    way = "ahead of" if off_s > 0 else "behind"
-    return [case.finding(kinds.CLOCK, f"its clock is {abs(off_s):.0f} s {way} the head's")]
+    what = f"its clock is {_apart(own_s - head_s)} the head's"
+    if abs(own_s) > _CLOCK_TOLERANCE_S:
+        return [case.finding(kinds.CLOCK, what)]
+    what += f", and it is the head's that is wrong: {_apart(head_s)} this computer's"
+    return [case.finding(kinds.CLOCK, what, fix=f"On {head}: {kinds.CLOCK.by_hand}")]
 
 
 def munge(case: Case, found: Sequence[Finding]) -> list[Finding]:
@@ -157,6 +164,10 @@ RULES: tuple[Rule, ...] = (
 
 def _has(found: Sequence[Finding], kind: kinds.Kind) -> bool:
     return any(finding.kind == kind.name for finding in found)
+
+
+def _apart(ahead_s: float) -> str:
+    return f"{abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'}"
 
 
 def _numbers(release: str) -> tuple[int, ...]:

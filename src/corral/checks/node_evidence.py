@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from corral.deploy.survey import clock_offset
 from corral.slurm.text import DETAILS_SCRIPT, NodeDetails, parse_node_details
 
 SPOOL = "/var/lib/slurm/slurmd"
@@ -79,6 +80,7 @@ class HeadEvidence:
     edited: bool
     """Its configuration files are not the ones that slurmctld loaded."""
     clock_s: float
+    """How far its clock is ahead of this computer's."""
     credential: str = field(default="", repr=False)
 
 
@@ -87,6 +89,7 @@ class MachineEvidence:
     """What one machine says of itself."""
 
     clock_s: float
+    """How far its clock is ahead of this computer's."""
     units: Mapping[str, str]
     munge: int | None
     """How `unmunge` ended on the head's message; None where the head could not sign one."""
@@ -119,12 +122,17 @@ def machine_script(*, units: Sequence[str], devices: Sequence[str], head: str, m
         places=f"{SPOOL} {_LOG}",
         log=_LOG,
         head=head,
-        mount=_MOUNT.format(mount=shlex.quote(mount)) if mount else "",
+        mount=mount_script(mount) if mount else "",
     )
 
 
-def parse_head(output: str, asked_at_s: float) -> HeadEvidence:
-    """Turn what the head printed into evidence; its clock is kept as the distance from ours."""
+def mount_script(mount: str) -> str:
+    """Print `mount=missing` or `mount=hangs` where that is so, and `mountable=yes` where somebody said how."""
+    return _MOUNT.format(mount=shlex.quote(mount))
+
+
+def parse_head(output: str, asked_at_s: float, answered_at_s: float) -> HeadEvidence:
+    """Turn what the head printed between two moments of this computer's clock into evidence."""
     said, _, listing = output.partition(f"{_NODES}\n")
     fields = _fields(said)
     gpus: dict[str, tuple[str, ...]] = {}
@@ -137,17 +145,17 @@ def parse_head(output: str, asked_at_s: float) -> HeadEvidence:
         sums=_sums(fields),
         slurm=_one(fields, "slurm"),
         edited="edited" in fields,
-        clock_s=float(_one(fields, "clock")) - asked_at_s,
+        clock_s=clock_offset(float(_one(fields, "clock")), asked_at_s, answered_at_s),
         credential=_one(fields, "credential"),
     )
 
 
-def parse_machine(output: str, asked_at_s: float) -> MachineEvidence:
-    """Turn what a machine printed into evidence."""
+def parse_machine(output: str, asked_at_s: float, answered_at_s: float) -> MachineEvidence:
+    """Turn what a machine printed between two moments of this computer's clock into evidence."""
     fields = _fields(output)
     munge = _one(fields, "munge")
     return MachineEvidence(
-        clock_s=float(_one(fields, "clock")) - asked_at_s,
+        clock_s=clock_offset(float(_one(fields, "clock")), asked_at_s, answered_at_s),
         units=dict(_pair(value) for value in fields.get("unit", ())),
         munge=int(munge) if munge else None,
         slurm=_one(fields, "slurm"),

@@ -45,7 +45,7 @@ async def _ask_head(cluster: Cluster, host: Host) -> HeadEvidence:
     addresses = {node.name: node.address for node in cluster.compute_nodes}
     asked_at_s = time.time()
     done = await host.run(head_script(addresses), timeout_s=_TIMEOUT_S)
-    return parse_head(done.stdout, asked_at_s)
+    return parse_head(done.stdout, asked_at_s, time.time())
 
 
 async def _case(
@@ -66,11 +66,11 @@ async def _ask_machine(cluster: Cluster, node: Node, head: HeadEvidence, host: H
         units=[step.name for step in steps_for(cluster, node) if isinstance(step, Service)],
         devices=head.gpus.get(node.name, ()),
         head=cluster.head.address,
-        mount=storage.shared.mount if storage is not None and storage.shared.server != node.name else None,
+        mount=storage.shared.mount if storage is not None and storage.shared.is_mounted_on(node.name) else None,
     )
     asked_at_s = time.time()
     done = await host.run(script, stdin=f"{head.credential}\n".encode(), timeout_s=_TIMEOUT_S)
-    return parse_machine(done.stdout, asked_at_s)
+    return parse_machine(done.stdout, asked_at_s, time.time())
 
 
 def _controller_silent(cluster: Cluster) -> Finding:

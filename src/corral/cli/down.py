@@ -34,7 +34,7 @@ def down(
     if as_json:
         print_json(report.to_json())
     else:
-        _show(spec, report)
+        show(spec, report)
     if report.missing:
         raise typer.Exit(1)
 
@@ -52,7 +52,8 @@ def _confirm(spec: ClusterSpec) -> None:
         raise InputError("that is not the cluster's name; nothing was changed")
 
 
-def _show(spec: ClusterSpec, report: DownReport) -> None:
+def show(spec: ClusterSpec, report: DownReport) -> None:
+    """Say what ended and what is left, in words for people."""
     if spec.local is not None:
         console.print(f"[bold]{spec.name} is gone[/]: {len(report.stopped)} machine(s), nothing left behind.")
     elif report.purged:
@@ -62,5 +63,9 @@ def _show(spec: ClusterSpec, report: DownReport) -> None:
     else:
         console.print(f"[bold]{spec.name} is down[/]: stopped and disabled {', '.join(report.stopped)}.")
         console.print(f"Kept on the machines: {', '.join(report.kept)}. `corral up` brings everything back.")
+        for line in report.shared:
+            console.print(f"  {escape(line)}", soft_wrap=True)
+        if report.shared:
+            console.print("`corral down --purge` takes these away, and never the data.")
     for name, why in report.missing.items():
         console.print(f"  [red]✗[/] {name}  not reachable, left as it is: {escape(why)}")

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import SilentWatch, watching
-from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
+from corral.cli.terminal import ClusterOption, JsonOption, console, duration, print_json, run
 from corral.cli.up import show_report
 from corral.workflows.nodes import NodeReport, drain_node, resume_node
 from corral.workflows.resize import ResizeReport, add_node, remove_node
@@ -115,7 +115,8 @@ def _finish(report: ResizeReport, as_json: bool, began: float) -> None:
 def _show_jobs(report: NodeReport) -> None:
     for job in report.jobs:
         console.print(
-            f"  still running there: job {job.id} ({escape(job.name)}, {job.user}, {job.elapsed})", soft_wrap=True
+            f"  still running there: job {job.id} ({escape(job.name)}, {job.user}, {duration(job.elapsed_s)})",
+            soft_wrap=True,
         )
     if not report.jobs:
         console.print("  nothing runs there")

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from corral.cli.operator import operator
-from corral.cli.terminal import ClusterOption, JsonOption, console, print_json, run
+from corral.cli.terminal import ClusterOption, JsonOption, console, duration, print_json, run
 from corral.slurm.text import NodeState
 from corral.workflows.state import find_cluster
 from corral.workflows.status import ClusterStatus, MachineStatus, cluster_status
@@ -111,10 +111,10 @@ def _queue(found: ClusterStatus) -> Table | str:
     for title in ("JOB", "NAME", "USER", "STATE", "TIME", "NODES", "GPUS", "WHERE OR WHY"):
         table.add_column(title, no_wrap=True, overflow="ellipsis")
     for job in sorted(found.queue, key=lambda job: job.state != "RUNNING")[:_QUEUE_LINES]:
-        gpus = job.gres.removeprefix("gres/").removeprefix("gres:")
+        gpus = f"{job.gpus}× {job.gpu_type or 'gpu'}" if job.gpus else ""
         table.add_row(
-            job.id, escape(job.name), job.user, job.state.lower(), job.elapsed, str(job.nodes),
-            "" if gpus == "N/A" else gpus, escape(job.reason_or_nodes),
+            job.id, escape(job.name), job.user, job.state.lower(), duration(job.elapsed_s), str(job.node_count),
+            gpus, escape(job.nodes or job.reason),
         )  # fmt: skip
     if len(found.queue) > _QUEUE_LINES:
         table.add_row("…", f"and {len(found.queue) - _QUEUE_LINES} more")

@@ -79,4 +79,8 @@ def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
         return
     console.print(f"[bold green]{spec.name} is up[/]: {machines}, {what}, {seconds:.1f} s.")
     count = len(spec.compute_machines)
-    console.print(f"Try: [bold]corral status[/], or [bold]corral ssh {spec.head} srun -N{count} hostname[/]")
+    # A job needs somebody whose it is, and a folder that every machine sees.
+    first = (
+        f"corral run --nodes {count}" if spec.users and spec.jobs_folder else f"corral ssh {spec.head} srun -N{count}"
+    )
+    console.print(f"Try: [bold]corral status[/], or [bold]{first} hostname[/]")

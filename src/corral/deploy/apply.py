@@ -120,7 +120,8 @@ class Deployment:
             raise _Failed(f"{change.summary} failed: {_last_lines(said + done.stderr)}")
         still = step.diff(rest[0])
         if still is not None:
-            raise _Failed(f"{change.summary} did not help, still to do: {still.summary}. {_last_lines(said)}")
+            seen = f" ({_last_lines(still.detail)})" if still.detail else ""
+            raise _Failed(f"{change.summary} did not help, still to do: {still.summary}{seen}. {_last_lines(said)}")
 
     def _end(self, key: Key, result: Result, text: str, began: float | None = None) -> Outcome:
         seconds = 0.0 if began is None else round(time.monotonic() - began, 2)

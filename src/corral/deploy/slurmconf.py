@@ -49,7 +49,9 @@ def _settings(cluster: Cluster) -> dict[str, str]:
         "SlurmctldPort": "6817",
         "SlurmdPort": "6818",
         "SlurmUser": "slurm",
-        "SlurmctldParameters": "enable_configless",
+        # A preempted job gets the signal that it asked for (`--signal`), and its QOS' grace time to save its work.
+        # Newer releases know this as PreemptParameters=send_user_signal too, which 22.05 rejects.
+        "SlurmctldParameters": "enable_configless,preempt_send_user_signal",
         "AuthType": "auth/munge",
         "AuthAltTypes": "auth/jwt",
         "AuthAltParameters": "jwt_key=/etc/slurm/jwt_hs256.key",
@@ -88,6 +90,8 @@ def _settings(cluster: Cluster) -> dict[str, str]:
         "PreemptType": "preempt/qos",
         "PreemptMode": "REQUEUE",
         "JobRequeue": "1",
+        # What a job exits with when it saved its work and wants to go on later.
+        "RequeueExit": "85",
         "AccountingStorageType": "accounting_storage/slurmdbd",
         "AccountingStorageHost": cluster.head.name,
         "AccountingStorageTRES": "gres/gpu",

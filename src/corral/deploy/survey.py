@@ -78,7 +78,7 @@ def parse(output: str, asked_at: float, answered_at: float) -> Survey:
     return Survey(
         hostname=found["hostname"][0],
         machine_id=found["machine_id"][0],
-        clock_offset_s=_offset(float(found["time"][0]), asked_at, answered_at),
+        clock_offset_s=clock_offset(float(found["time"][0]), asked_at, answered_at),
         free_bytes={place: int(kib) * 1024 for place, kib in _pairs(found.get("free_kib", []))},
         addresses=tuple(found.get("address", [])),
         ports={int(port): program for port, program in _pairs(found.get("port", []))},
@@ -104,7 +104,8 @@ def _pairs(values: list[str]) -> list[tuple[str, str]]:
     return [(first, rest) for first, _, rest in (value.partition(" ") for value in values)]
 
 
-def _offset(there: float, asked_at: float, answered_at: float) -> float:
+def clock_offset(there: float, asked_at: float, answered_at: float) -> float:
+    """How far a clock is ahead of this computer's, as far as that is certain: a slow answer is not a fast clock."""
     if there > answered_at:
         return there - answered_at
     return min(0.0, there - asked_at)

@@ -124,7 +124,7 @@ def backup(offer: Offer) -> Script:
 set -e; umask 077; mkdir -p {_BACKUPS}; cd {_BACKUPS}
 new={name}-$(date -u +%Y%m%dT%H%M%SZ).sql.gz
 # A pipe hides a dump that failed: its last line tells.
-mariadb-dump --single-transaction --routines slurm_acct_db | gzip > .$new
+mariadb-dump --skip-ssl --single-transaction --routines slurm_acct_db | gzip > .$new
 gzip -dc .$new | tail -n 1 | grep -q 'Dump completed'
 mv .$new $new
 ls -t slurm_acct_db-*.sql.gz | tail -n +{_KEPT_BACKUPS + 1} | xargs -r rm -f

@@ -9,6 +9,9 @@ from typing import Protocol
 
 OnLine = Callable[[str], None]
 
+Endpoint = tuple[str, int] | str
+"""An address and a port, or the path of a socket."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completed:
@@ -26,6 +29,26 @@ class Completed:
         """The end of what the command said, for error messages."""
         said = [line for line in (self.stderr + "\n" + self.stdout).splitlines() if line.strip()]
         return "\n".join(said[-lines:])
+
+
+def as_user(user: str) -> str:
+    """What to run a command of root's under, so that it runs as somebody else; no PAM, which containers lack."""
+    return f"setpriv --reuid={user} --regid=$(id -g {user}) --init-groups --reset-env "
+
+
+class Shell(Protocol):
+    """One person's own shell on a machine of the cluster, and the way from there to the cluster's services."""
+
+    @property
+    def user(self) -> str: ...
+
+    async def run(self, script: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+        """Run a POSIX shell script as that person to its end; else as `Host.run`."""
+
+    def reach(self, address: str, port: int) -> AbstractAsyncContextManager[Endpoint]:
+        """Where to connect to on this machine to get to a service that the shell's machine can reach."""
+
+    async def close(self) -> None: ...
 
 
 class Host(Protocol):

@@ -12,6 +12,7 @@ from pathlib import Path
 from corral.hosts.base import Completed, OnLine
 
 _GRACE_S = 5.0
+_CHUNK = 64 * 1024
 
 
 class LocalHost:
@@ -107,11 +108,20 @@ def become(argv: Sequence[str]) -> None:
 
 
 async def _collect(stream: asyncio.StreamReader, into: list[str], on_line: OnLine | None) -> None:
-    while line := await stream.readline():
+    def take(line: bytes) -> None:
         text = line.decode(errors="replace")
         into.append(text)
         if on_line is not None:
             on_line(text.rstrip("\n"))
+
+    # By hand, because a StreamReader gives up on lines that are longer than its buffer.
+    rest = b""
+    while chunk := await stream.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            take(line + b"\n")
+    if rest:
+        take(rest)
 
 
 async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:

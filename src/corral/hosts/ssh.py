@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
+import tempfile
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -12,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 import asyncssh
 
 from corral.errors import Lost
-from corral.hosts.base import Completed, OnLine
+from corral.hosts.base import Completed, OnLine, as_user
 from corral.hosts.machine import Machine
 
 _FIRST_LINE_TIMEOUT_S = 10.0
@@ -66,9 +67,33 @@ class SSHHost:
     async def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60, on_line: OnLine | None = None
     ) -> Completed:
-        command = self._command(script, f"timeout -k {_KILL_AFTER_S} {math.ceil(timeout_s)} ")
+        return await self._run(script, self._sudo, "", stdin, timeout_s, on_line)
+
+    async def run_as(self, user: str, script: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+        """Run a script as one of the cluster's people, with their environment and nobody else's."""
+        if user == self._machine.user:
+            return await self._run(script, "", "", stdin, timeout_s, None)
+        return await self._run(script, self._sudo, as_user(user), stdin, timeout_s, None)
+
+    async def _run(
+        self, script: str, sudo: str, prefix: str, stdin: bytes, timeout_s: float, on_line: OnLine | None
+    ) -> Completed:
+        limit = f"timeout -k {_KILL_AFTER_S} {math.ceil(timeout_s)} "
+        command = self._command(script, sudo, limit + prefix)
         async with self._sessions:
-            return await self._guarded(self._session(command, self._input(script) + stdin, on_line), timeout_s)
+            return await self._guarded(self._session(command, self._input(script, sudo) + stdin, on_line), timeout_s)
+
+    @asynccontextmanager
+    async def tunnel(self, address: str, port: int) -> AsyncIterator[str]:
+        """A socket of this user's alone that leads to a service which the machine can reach."""
+        with tempfile.TemporaryDirectory(prefix="corral-") as folder:
+            path = f"{folder}/socket"
+            try:
+                listener = await self._connection.forward_local_path_to_port(path, address, port)
+            except (OSError, asyncssh.Error) as problem:
+                raise Lost(self.name, f"the connection broke: {problem}") from problem
+            async with listener:
+                yield path
 
     async def _guarded(self, session: Coroutine[None, None, Completed], timeout_s: float) -> Completed:
         try:
@@ -82,8 +107,8 @@ class SSHHost:
     @asynccontextmanager
     async def hold(self, script: str) -> AsyncIterator[str]:
         try:
-            process = await self._open(self._command(script))
-            process.stdin.write(self._input(script))
+            process = await self._open(self._command(script, self._sudo))
+            process.stdin.write(self._input(script, self._sudo))
             first = await asyncio.wait_for(process.stdout.readline(), _FIRST_LINE_TIMEOUT_S)
         except (OSError, asyncio.TimeoutError, asyncssh.Error) as problem:
             raise Lost(self.name, f"the connection broke: {problem}") from problem
@@ -108,16 +133,16 @@ class SSHHost:
                     raise
             await asyncio.sleep(0.1)
 
-    def _command(self, script: str, prefix: str = "") -> str:
+    def _command(self, script: str, sudo: str, prefix: str = "") -> str:
         """The script travels on stdin before its own input, so nothing of it shows in an argument list."""
         read = f"corral_script=$(head -c {len(script.encode())})"
-        if self._password:
+        if sudo and self._password:
             # Sudo takes the password only if it asks for it; whatever it left is skipped up to the marker.
             read = f'while IFS= read -r line && [ "$line" != {self._marker} ]; do :; done; {read}'
-        return f"""{self._sudo}{prefix}sh -c '{read}; eval "$corral_script"'"""
+        return f"""{sudo}{prefix}sh -c '{read}; eval "$corral_script"'"""
 
-    def _input(self, script: str) -> bytes:
-        if not self._password:
+    def _input(self, script: str, sudo: str) -> bytes:
+        if not (sudo and self._password):
             return script.encode()
         return b"%s\n%s\n%s" % (self._password, self._marker.encode(), script.encode())
 

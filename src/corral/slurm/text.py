@@ -1,7 +1,6 @@
-"""Slurm's text listings, parsed in one place.
+"""Slurm's text listings of nodes and partitions; those of jobs are in `listing`.
 
-Large lists never go through REST or `--json`: with 10,000 jobs those cost seconds and gigabytes, the text
-formats a tenth of a second. Fields are separated by a character that cannot occur in names.
+Fields are separated by a character that cannot occur in names.
 """
 
 from __future__ import annotations
@@ -17,13 +16,7 @@ _SIGNED = re.compile(r"(?P<text>.*) \[(?P<by>[^@\]]+)@(?P<since>[^\]]+)\]\s*(?:(
 NODES_SCRIPT = f"sinfo -h -N -o '%N{_FIELD}%T{_FIELD}%c{_FIELD}%C{_FIELD}%m{_FIELD}%G{_FIELD}%E{_FIELD}%u{_FIELD}%R'"
 GPUS_IN_USE_SCRIPT = "scontrol -o show nodes | sed -n 's/^NodeName=\\([^ ]*\\).*AllocTRES=\\([^ ]*\\).*/\\1 \\2/p'"
 PARTITIONS_SCRIPT = f"sinfo -h -o '%R{_FIELD}%a{_FIELD}%l{_FIELD}%D{_FIELD}%P'"
-QUEUE_SCRIPT = f"squeue -h -r -o '%i{_FIELD}%u{_FIELD}%T{_FIELD}%M{_FIELD}%D{_FIELD}%b{_FIELD}%R{_FIELD}%j'"
 DETAILS_SCRIPT = "timeout 15 scontrol -o show nodes"
-
-
-def jobs_on_script(node: str) -> str:
-    """The listing of `QUEUE_SCRIPT` for the jobs that hold something of one node."""
-    return f"{QUEUE_SCRIPT} -t running,completing,suspended,configuring -w {node}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +79,6 @@ class PartitionState:
     max_time: str
     nodes: int
     default: bool
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
-    """One job or array task in the queue."""
-
-    id: str
-    name: str
-    user: str
-    state: str
-    elapsed: str
-    nodes: int
-    gres: str
-    reason_or_nodes: str
 
 
 def parse_gres(text: str) -> dict[str, int]:
@@ -175,13 +154,3 @@ def parse_partitions(listing: str) -> list[PartitionState]:
         name, state, limit, nodes, marked = line.split(_FIELD)
         partitions.append(PartitionState(name, state, limit, int(nodes), marked.endswith("*")))
     return partitions
-
-
-def parse_queue(listing: str) -> list[QueuedJob]:
-    """Jobs from `QUEUE_SCRIPT`."""
-    jobs = []
-    for line in listing.splitlines():
-        # The name comes last because users choose it freely.
-        job, user, state, elapsed, nodes, gres, where, name = line.split(_FIELD, 7)
-        jobs.append(QueuedJob(job, name, user, state, elapsed, int(nodes), gres, where))
-    return jobs

@@ -118,6 +118,10 @@ class SharedStorageSpec(_Model):
         """The folder of the users' homes."""
         return self.mount if self.mount.endswith("/home") else f"{self.mount}/home"
 
+    def is_mounted_on(self, machine: str) -> bool:
+        """Whether the machine sees it by a mount, and not as a folder of its own."""
+        return machine != self.server or self.path != self.mount
+
 
 class StorageSpec(_Model):
     """Storage that the cluster shares."""
@@ -200,6 +204,13 @@ class ClusterSpec(_Model):
     def home(self, user: str) -> str:
         """Where the user's home is on every machine: shared if anything is."""
         return f"{self.storage.shared.homes if self.storage else '/home'}/{user}"
+
+    @property
+    def jobs_folder(self) -> str | None:
+        """Where people's jobs have their folders: where all machines see them, or nowhere."""
+        if self.storage is not None:
+            return f"{self.storage.shared.mount}/jobs"
+        return "/var/lib/corral/jobs" if len(self.machines) == 1 else None
 
     @property
     def compute_machines(self) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
+from corral.deploy.cluster import Cluster
 from corral.deploy.events import Emit, Event
 from corral.deploy.plan import Graph
-from corral.deploy.purge import CANCEL_JOBS, purge_script, unmount_script
+from corral.deploy.purge import CANCEL_JOBS, purge_script, shared_folder_left_script, unmount_script
 from corral.deploy.resources.service import Service
+from corral.deploy.storage import storage_of
 from corral.errors import HostError
 from corral.hosts.base import Host
 from corral.spec.model import ClusterSpec
@@ -21,8 +23,16 @@ from corral.workflows.session import Session, find_out, graph_of, open_session
 from corral.workflows.state import ClusterState
 
 # Nodes first, so that the controller does not see them die.
-_ORDER = ("slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
-_DATA = ("/var/lib/mysql", "/var/lib/slurm", "/var/log/slurm", "/etc/slurm", "/etc/munge", "packages and accounts")
+_ORDER = ("corral-keeper", "slurmd", "slurmrestd", "slurmctld", "slurmdbd", "mariadb", "munge")
+_DATA = (
+    "/var/lib/mysql",
+    "/var/lib/slurm",
+    "/var/log/slurm",
+    "/etc/slurm",
+    "/etc/munge",
+    "/opt/corral",
+    "packages and accounts",
+)
 _PURGE_TIMEOUT_S = 600.0
 _UNMOUNT_TIMEOUT_S = 120.0
 
@@ -37,6 +47,8 @@ class DownReport:
     missing: dict[str, str]
     purged: tuple[str, ...] = ()
     """Machines from which everything that Corral brought was removed."""
+    shared: tuple[str, ...] = ()
+    """What machines still do for the shared folder, each as `machine: words`."""
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -53,12 +65,14 @@ async def down_cluster(
             shutil.rmtree(state.folder)
             return DownReport(spec.name, tuple(spec.machines), (), {})
         async with open_session(spec, current_machines(spec), emit, operator) as session, hold_on(session.head):
-            graph = graph_of(await find_out(session, emit))
+            cluster = await find_out(session, emit)
+            graph = graph_of(cluster)
             if purge:
                 await session.head.run(CANCEL_JOBS, timeout_s=60)
             stopped, running = await stop_daemons(session, graph, tuple(session.hosts), emit)
             if not purge:
-                return DownReport(spec.name, tuple(stopped), (*_DATA, *running), session.missing)
+                shared = await _shared_folder_left(session, cluster)
+                return DownReport(spec.name, tuple(stopped), (*_DATA, *running), session.missing, shared=tuple(shared))
             kept = await _purge_all(session, graph, emit)
             # With a machine out of reach the cluster is not gone, and the keys still open what is left of it.
             if not session.missing:
@@ -94,6 +108,20 @@ async def _stop(host: Host, service: Service, emit: Emit) -> bool:
         raise HostError(host.name, f"{service.name} could not be stopped: {done.last_words()}")
     emit(Event("changed", host.name, service.name))
     return done.stdout.strip() != "shared"
+
+
+async def _shared_folder_left(session: Session, cluster: Cluster) -> list[str]:
+    """People may work in the folder without Slurm, so it stays; returns who serves and mounts it."""
+
+    async def ask(host: Host) -> list[str]:
+        storage = storage_of(cluster, cluster.nodes[host.name])
+        if storage is None:
+            return []
+        done = await host.run(shared_folder_left_script(storage))
+        return [f"{host.name}: {line}" for line in done.stdout.splitlines()]
+
+    answers = await asyncio.gather(*(ask(host) for host in session.hosts.values()))
+    return [line for lines in answers for line in lines]
 
 
 async def _purge_all(session: Session, graph: Graph, emit: Emit) -> list[str]:

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from corral.deploy.events import Emit
 from corral.errors import HostError, InputError
 from corral.hosts.base import Host
-from corral.slurm.text import NodeDetails, QueuedJob, jobs_on_script, parse_node_details, parse_queue
+from corral.slurm.listing import JobRow, parse_queue, queue_script
+from corral.slurm.text import NodeDetails, parse_node_details
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
 from corral.workflows.operator import NOBODY, Operator
@@ -21,6 +22,7 @@ from corral.workflows.session import open_session
 Progress = Callable[[str], None]
 
 _POLL_S = 1.0
+_HOLDING = ("running", "completing", "suspended", "configuring")
 _REQUEUE = "scontrol requeue {job} 2>/dev/null && echo requeued || {{ scancel {job} && echo cancelled; }}"
 
 
@@ -31,7 +33,7 @@ class NodeReport:
     node: str
     state: str
     reason: str
-    jobs: tuple[QueuedJob, ...]
+    jobs: tuple[JobRow, ...]
 
     @property
     def in_service(self) -> bool:
@@ -97,15 +99,15 @@ async def look_at(head: Host, name: str) -> NodeReport:
     return NodeReport(name, state, reason, tuple(await jobs_on(head, name)))
 
 
-async def jobs_on(head: Host, name: str) -> list[QueuedJob]:
+async def jobs_on(head: Host, name: str) -> list[JobRow]:
     """Jobs that still hold something of the node."""
-    done = await head.run(jobs_on_script(name))
+    done = await head.run(queue_script(node=name, states=_HOLDING))
     if not done.ok:
         raise HostError(head.name, f"squeue failed: {done.last_words()}. Try: corral doctor")
     return parse_queue(done.stdout)
 
 
-async def send_away(head: Host, jobs: Sequence[QueuedJob]) -> dict[str, str]:
+async def send_away(head: Host, jobs: Sequence[JobRow]) -> dict[str, str]:
     """Requeue jobs, or cancel those that cannot be (interactive ones); what became of each."""
     became = {}
     for job in jobs:

@@ -7,22 +7,21 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from corral.checks.node_evidence import mount_script
 from corral.checks.node_rules import in_brief
 from corral.deploy.events import Event
 from corral.errors import HostError
 from corral.hosts.base import Host
+from corral.slurm.listing import JobRow, parse_queue, queue_script
 from corral.slurm.text import (
     GPUS_IN_USE_SCRIPT,
     NODES_SCRIPT,
     PARTITIONS_SCRIPT,
-    QUEUE_SCRIPT,
     NodeState,
     PartitionState,
-    QueuedJob,
     Reason,
     parse_nodes,
     parse_partitions,
-    parse_queue,
 )
 from corral.spec.model import ClusterSpec
 from corral.workflows.machines import current_machines
@@ -36,7 +35,7 @@ _LISTINGS = (
     NODES_SCRIPT,
     GPUS_IN_USE_SCRIPT,
     PARTITIONS_SCRIPT,
-    QUEUE_SCRIPT,
+    queue_script(),
 )
 _MACHINE_SCRIPT = """
 for unit in {units}; do
@@ -59,6 +58,8 @@ class MachineStatus:
     problem: str
     daemons: dict[str, str]
     gpus_are_simulated: bool
+    shared_folder: str
+    """`missing`, `hangs`, or empty when it is there or not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class ClusterStatus:
     machines: tuple[MachineStatus, ...]
     nodes: tuple[NodeState, ...]
     partitions: tuple[PartitionState, ...]
-    queue: tuple[QueuedJob, ...]
+    queue: tuple[JobRow, ...]
     problems: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
@@ -81,7 +82,7 @@ async def cluster_status(spec: ClusterSpec, operator: Operator = NOBODY) -> Clus
     """Ask every machine and the controller at once."""
     async with open_session(spec, current_machines(spec), _quiet, operator) as session:
         answers, machines = await asyncio.gather(
-            _controller(session), asyncio.gather(*(_machine(session, name) for name in spec.machines))
+            _controller(session), asyncio.gather(*(machine_status(session, name) for name in spec.machines))
         )
     ping, version, nodes, in_use, partitions, queue = answers
     found = tuple(parse_nodes(nodes, in_use))
@@ -92,7 +93,7 @@ async def cluster_status(spec: ClusterSpec, operator: Operator = NOBODY) -> Clus
         nodes=found,
         partitions=tuple(parse_partitions(partitions)),
         queue=tuple(parse_queue(queue)),
-        problems=tuple(_problems(spec, machines, found, ping)),
+        problems=tuple(problems(spec, machines, found, ping)),
     )
 
 
@@ -112,17 +113,19 @@ async def _controller(session: Session) -> list[str]:
     return (done.stdout.split(marker) + [""] * len(_LISTINGS))[: len(_LISTINGS)]
 
 
-async def _machine(session: Session, name: str) -> MachineStatus:
+async def machine_status(session: Session, name: str) -> MachineStatus:
+    """One machine, in one round trip."""
     roles = session.spec.roles(name)
     units = ["munge"]
     units += _HEAD_DAEMONS if "head" in roles else ()
+    units += ["corral-keeper"] if "head" in roles and session.spec.jobs_folder else []
     units += ["slurmd"] if "compute" in roles else []
     host: Host | None = session.hosts.get(name)
     problem, answers = session.missing.get(name, ""), {}
     if host is not None:
         try:
-            done = await host.run(_MACHINE_SCRIPT.format(units=" ".join(units)), timeout_s=20)
-            answers = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+            done = await host.run(_machine_script(session.spec, name, units), timeout_s=20)
+            answers = dict(line.replace("=", " ", 1).partition(" ")[::2] for line in done.stdout.splitlines())
         except HostError as error:
             problem = error.problem
     return MachineStatus(
@@ -132,10 +135,18 @@ async def _machine(session: Session, name: str) -> MachineStatus:
         problem=problem,
         daemons={unit: answers[unit] for unit in units if unit in answers},
         gpus_are_simulated="simulated" in answers,
+        shared_folder=answers.get("mount", ""),
     )
 
 
-def _problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Sequence[NodeState], ping: str) -> list[str]:
+def _machine_script(spec: ClusterSpec, name: str, units: Sequence[str]) -> str:
+    script = _MACHINE_SCRIPT.format(units=" ".join(units))
+    if spec.storage is None or not spec.storage.shared.is_mounted_on(name):
+        return script
+    return script + mount_script(spec.storage.shared.mount)
+
+
+def problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Sequence[NodeState], ping: str) -> list[str]:
     """What is wrong, most telling first, each with what to try."""
     found = [f"{machine.name}: not reachable: {machine.problem}" for machine in machines if machine.problem]
     for machine in machines:
@@ -145,6 +156,9 @@ def _problems(spec: ClusterSpec, machines: Sequence[MachineStatus], nodes: Seque
                     f"{machine.name}: {unit} is {state}. "
                     f"Try: corral up, or corral ssh {machine.name} journalctl -u {unit} -n 20"
                 )
+        if machine.shared_folder and spec.storage is not None:
+            state = "is not mounted" if machine.shared_folder == "missing" else "does not answer"
+            found.append(f"{machine.name}: {spec.storage.shared.mount} {state}. Try: corral doctor {machine.name}")
     if "is UP" not in ping:
         found.append(f"{spec.head}: slurmctld does not answer. Try: corral up")
     for node in nodes:

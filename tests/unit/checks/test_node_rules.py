@@ -27,11 +27,11 @@ storage: {shared: {mount: /shared}}
 
 
 def head(name: str) -> HeadEvidence:
-    return parse_head((RECORDED / f"{name}.head.txt").read_text(), 0)
+    return parse_head((RECORDED / f"{name}.head.txt").read_text(), 0, 0)
 
 
 def machine(name: str, asked_at_s: float = 0) -> MachineEvidence:
-    return parse_machine((RECORDED / f"{name}.machine.txt").read_text(), asked_at_s)
+    return parse_machine((RECORDED / f"{name}.machine.txt").read_text(), asked_at_s, asked_at_s)
 
 
 def case(name: str, *, file: str = FILE, reachable: bool = True) -> Case:
@@ -110,6 +110,37 @@ def test_a_clock_that_is_off_is_told_with_its_distance_and_direction() -> None:
 def test_an_expired_signature_is_the_clock_s_fault_when_the_clock_is_off() -> None:
     late = replace(machine("fine", asked_at_s=400), munge=15)
     assert only(findings_of(replace(case("fine"), machine=late))).kind == "clock"
+
+
+def with_clocks(head_s: float, node_s: float) -> Case:
+    """Both as this computer sees them."""
+    told = case("fine")
+    assert told.machine is not None
+    return replace(told, head=replace(told.head, clock_s=head_s), machine=replace(told.machine, clock_s=node_s))
+
+
+def test_a_head_whose_clock_is_off_is_blamed_and_not_the_node_that_agrees_with_this_computer() -> None:
+    finding = only(findings_of(with_clocks(head_s=600, node_s=0)))
+    assert (finding.kind, finding.severity) == ("clock", "error")
+    assert finding.what == (
+        "its clock is 600 s behind the head's, and it is the head's that is wrong: 600 s ahead of this computer's"
+    )
+    assert finding.fix.startswith("On node0: Switch time synchronisation on")
+
+
+def test_a_head_that_differs_from_this_computer_gets_a_warning_because_either_may_be_wrong() -> None:
+    told = with_clocks(head_s=600, node_s=600)
+    assert findings_of(told) == []
+    finding = only(findings_of(replace(told, node=told.cluster.head)))
+    assert (finding.severity, finding.what) == ("warning", "its clock is 600 s ahead of this computer's")
+
+
+def test_a_machine_that_is_slow_to_answer_has_no_wrong_clock() -> None:
+    said = (RECORDED / "fine.machine.txt").read_text()
+    told_at_s = machine("fine").clock_s
+    assert parse_machine(said, told_at_s - 20, told_at_s + 1).clock_s == 0
+    assert parse_machine(said, told_at_s + 10, told_at_s + 20).clock_s == pytest.approx(-10)
+    assert parse_machine(said, told_at_s - 20, told_at_s - 10).clock_s == pytest.approx(10)
 
 
 def test_memory_from_the_file_is_named_as_the_place_to_mend() -> None:

@@ -95,11 +95,11 @@ def test_a_step_whose_observation_went_stale_looks_again_before_acting(tmp_path:
 
 
 def test_an_act_that_claims_success_without_effect_is_a_failure(tmp_path: Path) -> None:
-    liar = Script("liar", look=f"[ -e {tmp_path}/x ] || echo no", act="true", doing="make x")
+    liar = Script("liar", look=f"[ -e {tmp_path}/x ] || echo it is not there", act="true", doing="make x")
     outcomes, _ = deploy({"n0": [liar]})
     outcome = outcomes["n0", "liar"]
     assert outcome.result == "failed"
-    assert "did not help" in outcome.text
+    assert "did not help, still to do: make x (it is not there)" in outcome.text
 
 
 def test_a_failure_carries_the_scripts_last_words_and_blocks_only_what_depends_on_it(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+from tests.golden.compare import assert_golden
 from tests.unit.deploy.clusters import SECRETS, THREE, cluster_of, facts
 
 from corral.deploy.cluster import Cluster
@@ -32,7 +32,10 @@ MIXED = cluster_of(
         "pod": facts(gpus={"rtx5090": 1}, slurm=(22, 5), manager="supervisord", cgroup="none"),
     },
 )
-CLUSTERS = {"three-workstations": WORKSTATIONS, "dgx-rack": DGX, "mixed": MIXED}
+POD = cluster_of(
+    "name: pod\nmachines:\n  pod: {address: 192.0.2.1}\n", {"pod": facts(gpus={"h100": 1}, manager="supervisord")}
+)
+CLUSTERS = {"three-workstations": WORKSTATIONS, "dgx-rack": DGX, "mixed": MIXED, "one-pod": POD}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
@@ -49,20 +52,18 @@ def test_slurms_configuration_is_the_golden_one(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "machine"),
-    [("three-workstations", "node0"), ("three-workstations", "node1"), ("mixed", "box"), ("mixed", "pod")],
+    [
+        ("three-workstations", "node0"),
+        ("three-workstations", "node1"),
+        ("mixed", "box"),
+        ("mixed", "pod"),
+        ("one-pod", "pod"),
+    ],
 )
 def test_unit_files_are_the_golden_ones(name: str, machine: str) -> None:
     """What tells a service manager what to run: systemd of a new and of an old release, supervisord; and NFS."""
     for path, content in unit_files(CLUSTERS[name], machine).items():
         assert_golden(GOLDEN / name / path, content)
-
-
-def assert_golden(path: Path, content: bytes) -> None:
-    """Compare with the golden file; `UPDATE_GOLDEN=1 pytest …` writes it, to be read in the diff."""
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    assert content.decode() == path.read_text(), path
 
 
 def unit_files(cluster: Cluster, machine: str) -> dict[str, bytes]:
@@ -100,7 +101,15 @@ def test_only_the_head_runs_controllers_and_only_compute_nodes_run_slurmd() -> N
     def services(name: str) -> set[str]:
         return {step.name for step in steps_for(DGX, DGX.nodes[name]) if isinstance(step, Service)}
 
-    assert services("head") == {"munge", "mariadb", "slurmdbd", "slurmctld", "slurmrestd", "nfs-server"}
+    assert services("head") == {
+        "munge",
+        "mariadb",
+        "slurmdbd",
+        "slurmctld",
+        "slurmrestd",
+        "nfs-server",
+        "corral-keeper",
+    }
     assert services("dgx1") == {"munge", "slurmd"}
 
 

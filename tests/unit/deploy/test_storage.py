@@ -121,3 +121,11 @@ def test_a_machine_without_systemd_is_told_that_it_can_neither_serve_nor_mount()
     change = mount.diff("it is not mounted\n")
     assert change is not None
     assert "can neither serve nor mount NFS" in change.script
+
+
+def test_the_owner_of_a_server_outside_is_told_what_to_make_by_the_server_s_own_path() -> None:
+    shape = cluster(OUTSIDE)
+    step = next(step for step in storage.steps(shape, shape.head) if step.name == "shared folder")
+    change = step.diff("/shared/.corral")
+    assert change is not None
+    assert "in /export, make home, and jobs with mode 1777 and the file .corral with the text lab" in change.script

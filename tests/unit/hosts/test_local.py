@@ -34,6 +34,14 @@ def test_input_that_is_never_read_is_no_error() -> None:
     assert asyncio.run(LocalHost().run("exit 0", stdin=b"x" * 1_000_000)).ok
 
 
+def test_lines_of_any_length_come_back_whole_and_one_by_one() -> None:
+    seen: list[str] = []
+    script = "head -c 300000 /dev/zero | tr '\\0' x; echo; printf 'short\\n\\nno end'"
+    done = asyncio.run(LocalHost().run(script, on_line=seen.append))
+    assert done.stdout == "x" * 300_000 + "\nshort\n\nno end"
+    assert seen == ["x" * 300_000, "short", "", "no end"]
+
+
 def test_a_held_script_ends_with_its_context(tmp_path: Path) -> None:
     async def go() -> str:
         async with LocalHost().hold(f"echo first; cat > /dev/null; touch {tmp_path}/ended") as line:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.slurm.text import parse_gres, parse_nodes, parse_partitions, parse_queue
+from corral.slurm.text import parse_gres, parse_nodes, parse_partitions
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "listings"
 
@@ -43,15 +43,8 @@ def test_the_default_partition_is_told_from_the_others() -> None:
     ]
 
 
-def test_array_tasks_are_jobs_of_their_own_and_names_may_hold_anything() -> None:
-    jobs = {job.id: job for job in parse_queue(recorded("queue"))}
-    assert set(jobs) == {"1", "2", "3_1", "3_2", "3_3"}
-    assert jobs["2"].name == 'a name | with "odd" signs, and spaces'
-    assert jobs["2"].reason_or_nodes == "node1"
-
-
 def test_an_empty_cluster_has_empty_lists() -> None:
-    assert (parse_nodes("", ""), parse_partitions(""), parse_queue("")) == ([], [], [])
+    assert (parse_nodes("", ""), parse_partitions("")) == ([], [])
 
 
 @pytest.mark.parametrize(

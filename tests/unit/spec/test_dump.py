@@ -15,6 +15,7 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").glob("*.yaml"))
 def test_only_what_differs_from_its_default_is_written() -> None:
     assert dump_cluster(local_cluster("lab", 2, {"link": "2.5gbit"})) == (
         "name: lab\nmachines:\n  node0: {}\n  node1: {}\nlocal: {link: 2.5gbit}\nstorage: {}\n"
+        "users:\n  researcher: {}\n"
     )
 
 

@@ -7,14 +7,15 @@ from corral.spec.local import local_cluster
 from corral.spec.model import LocalSpec
 
 
-def test_a_local_cluster_has_numbered_machines_one_head_and_a_shared_directory() -> None:
+def test_a_local_cluster_has_numbered_machines_one_head_a_shared_directory_and_one_person() -> None:
     spec = local_cluster("lab", 3, {"gpus": 2})
     assert tuple(spec.machines) == spec.compute_machines == ("node0", "node1", "node2")
     assert spec.head == "node0"
     assert spec.local == LocalSpec(gpus=2)
     assert spec.storage is not None
     assert spec.storage.shared.mount == "/shared"
-    assert spec.users == {}
+    assert spec.jobs_folder == "/shared/jobs"
+    assert list(spec.users) == ["researcher"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ _UNIT_FILES: dict[ServiceManager, str] = {
     "systemd": "/etc/systemd/system/{unit}.service.d/corral.conf",
     "supervisord": "/etc/supervisor/conf.d/{unit}.conf",
 }
+# A package brings its unit, and we add to it; a daemon of our own has none but ours.
+_OWN_UNIT, _OWN_UNIT_FILE = "corral-", "/etc/systemd/system/{unit}.service"
 _MANAGERS: dict[ServiceManager, dict[str, str]] = {
     "systemd": {
         "enabled": "systemctl -q is-enabled {unit}",
@@ -138,7 +140,8 @@ def daemon(
     for, `starts_after` what only the start waits for; `values` go to the unit's template.
     """
     manager = node.facts.service_manager
-    path = _UNIT_FILES[manager].format(unit=unit)
+    own = manager == "systemd" and unit.startswith(_OWN_UNIT)
+    path = (_OWN_UNIT_FILE if own else _UNIT_FILES[manager]).format(unit=unit)
     loads = (*(file.path for file in files), *reads, path)
     note_loaded = f"mkdir -p -m 700 {_LOADED_DIR}; sha256sum {' '.join(loads)} > {_LOADED_DIR}/{unit}.loaded; true"
     unit_file = File(path, render(path, unit=unit, facts=node.facts, note_loaded=note_loaded, **values))

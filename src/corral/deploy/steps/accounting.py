@@ -10,6 +10,8 @@ from corral.deploy.steps.people import ROLL
 DEFAULT_ACCOUNT = "research"
 # `normal` work pushes `scavenger` work back into the queue when it needs the room.
 _QOS = ("normal", "scavenger")
+# How long a job that is pushed back has to save its work.
+_GRACE_S = 30
 
 # sacctmgr fails when there is nothing to do; that is what we hope for.
 _TRY = """
@@ -72,11 +74,15 @@ class _Wanted:
 
     def look(self) -> str:
         """Print every line that sacctmgr should list and does not, and every association that should be closed."""
-        lines = ["qos|normal|100|scavenger", "qos|scavenger|0|", f"cluster|{self._cluster}|normal,scavenger"]
+        lines = [
+            "qos|normal|100|scavenger|00:00:00",
+            f"qos|scavenger|0||00:00:{_GRACE_S}",
+            f"cluster|{self._cluster}|normal,scavenger",
+        ]
         for name, (account, shares, gpus, jobs) in self._users.items():
             lines += [f"default|{name}|{account}", f"user|{name}|{account}|{shares}|{gpus}|{jobs}||"]
         listing = (
-            "sacctmgr -nP list qos format=name,priority,preempt | sed 's/^/qos|/'; "
+            "sacctmgr -nP list qos format=name,priority,preempt,gracetime | sed 's/^/qos|/'; "
             f"sacctmgr -nP list assoc where cluster={self._cluster} account=root user= format=cluster,qos"
             " | sed 's/^/cluster|/'; "
             "sacctmgr -nP list user format=user,defaultaccount | sed 's/^/default|/'; "
@@ -100,6 +106,7 @@ class _Wanted:
             _TRY,
             self._shell(),
             f"try {run} add qos scavenger priority=0 preemptmode=requeue",
+            f"try {run} modify qos scavenger set gracetime={_GRACE_S}",
             f"try {run} modify qos normal set priority=100 preempt=scavenger",
             f"try {run} modify cluster {cluster} set qos={','.join(_QOS)}",
         ]

@@ -8,7 +8,7 @@ from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
 from corral.deploy.storage import storage_of
 
-_EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate")
+_EVERYWHERE = ("munge", "slurm-client", "slurm-wlm-basic-plugins", "logrotate", "python3")
 _HEAD = (
     "curl",
     "mariadb-server",
@@ -25,6 +25,9 @@ def needed(cluster: Cluster, node: Node) -> tuple[str, ...]:
     names = list(_EVERYWHERE)
     if "head" in node.roles:
         names += _HEAD
+    if "login" in node.roles:
+        # It decides which files of a project go along with a job.
+        names.append("git")
     if "compute" in node.roles:
         names.append("slurmd")
     if node.facts.service_manager == "supervisord":

@@ -12,10 +12,10 @@ from corral.deploy.step import Step
 from corral.deploy.storage import Storage, storage_of
 from corral.deploy.templates import render
 
-_EXPORTS = "/etc/exports.d/corral.exports"
+EXPORTS = "/etc/exports.d/corral.exports"
 _NFS_CONF = "/etc/nfs.conf.d/corral.conf"
 _LOADED = "/run/corral/exports.loaded"
-_NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {_EXPORTS} > {_LOADED}"
+_NOTE_EXPORTS = f"mkdir -p -m 700 /run/corral; sha256sum {EXPORTS} > {_LOADED}"
 
 # Packages bring the helpers of NFS 3, which listen to everybody; a machine that mounts by version 3 needs them.
 NFS3_HELPERS = "rpcbind.socket rpcbind.service rpc-statd.service rpc-statd-notify.service"
@@ -50,15 +50,22 @@ _KEEPER_LOOK = """
 timeout -s KILL 20 stat -t {mount}/. >/dev/null 2>&1 || {{ echo "{mount} does not answer"; exit; }}
 [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo "{marker}"
 [ -d {homes} ] || echo "{homes}"
-[ "$(stat -c %a {mount}/jobs 2>/dev/null)" = 1777 ] || echo "{mount}/jobs"
+for folder in {mount}/jobs {mount}/jobs/.open; do
+  [ "$(stat -c %a $folder 2>/dev/null)" = 1777 ] || echo "$folder"
+done
 """
+# What is right is left alone: of a server outside, root may be nobody.
 _KEEPER_ACT = """
+for_all() {{ [ "$(stat -c %a $1 2>/dev/null)" = 1777 ] || {{ mkdir -p $1 && chmod 1777 $1; }}; }}
 timeout -s KILL 20 stat -t {mount}/. >/dev/null || {{
   echo "{mount} is not there or does not answer. Try: mount it on every machine, or see to its server"; exit 1
 }}
-{{ mkdir -p -m 755 {homes} && mkdir -p {mount}/jobs && chmod 1777 {mount}/jobs && echo {cluster} > {marker}; }} || {{
+{{
+  {{ [ -d {homes} ] || mkdir -p -m 755 {homes}; }} && for_all {mount}/jobs && for_all {mount}/jobs/.open &&
+  {{ [ "$(cat {marker} 2>/dev/null)" = {cluster} ] || echo {cluster} > {marker}; }}
+}} || {{
   echo "root of this machine may not write to {mount}."
-  echo "Try: on its server, make {homes} and {mount}/jobs with mode 1777, and the file {marker} with the text {cluster}"
+  echo "Try: on its server, in {there}, make {folders} with mode 1777 and the file .corral with the text {cluster}"
   exit 1
 }}
 """
@@ -96,7 +103,7 @@ def _server(node: Node, storage: Storage) -> list[Step]:
             doing=f"make {path}",
         ),
         # Without clients the file must be empty: a path alone would be exported to the world.
-        Files("exports", [File(_EXPORTS, render(_EXPORTS, folder=path, clients=storage.clients))], after=("packages",)),
+        Files("exports", [File(EXPORTS, render(EXPORTS, folder=path, clients=storage.clients))], after=("packages",)),
         *daemon(
             node,
             "nfs-server",
@@ -108,7 +115,7 @@ def _server(node: Node, storage: Storage) -> list[Step]:
         ),
         Script(
             "exported",
-            look=f"sha256sum {_EXPORTS} | cmp -s - {_LOADED} || echo {_EXPORTS}",
+            look=f"sha256sum {EXPORTS} | cmp -s - {_LOADED} || echo {EXPORTS}",
             # Not a restart: that would hold up every client for the server's grace time.
             act=f"exportfs -ra && {_NOTE_EXPORTS}",
             doing="export to the machines of the cluster",
@@ -169,6 +176,8 @@ def _folder(cluster: Cluster, storage: Storage) -> Step:
         "homes": storage.shared.homes,
         "cluster": cluster.spec.name,
         "keeper": storage.keeper,
+        "there": storage.source.rpartition(":")[2] or storage.mount,
+        "folders": "jobs" if storage.shared.homes == storage.mount else "home, and jobs",
     }
     if storage.is_keeper:
         return Script(

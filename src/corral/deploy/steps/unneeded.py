@@ -5,12 +5,15 @@ from __future__ import annotations
 from corral.deploy.cluster import Cluster, Node
 from corral.deploy.resources.script import Script
 from corral.deploy.step import Step
+from corral.deploy.steps.keeper import KEEPER
 
 _HEAD_UNITS = ("mariadb", "slurmdbd", "slurmctld", "slurmrestd")
 
 
-def steps(_cluster: Cluster, node: Node) -> list[Step]:
+def steps(cluster: Cluster, node: Node) -> list[Step]:
     units = (() if "head" in node.roles else _HEAD_UNITS) + (() if "compute" in node.roles else ("slurmd",))
+    if "head" not in node.roles or cluster.spec.jobs_folder is None:
+        units += (KEEPER,)
     if not units or node.facts.service_manager != "systemd":
         return []
     names, services = " ".join(units), " ".join(f"{unit}.service" for unit in units)

@@ -10,6 +10,8 @@ from corral.providers.local.control import GuestPlan, Plan
 from corral.providers.local.python_view import Borrowed
 
 HOST_KEY = "ssh_host_ed25519_key"
+INTERPRETERS = "interpreters"
+"""Programs that take the place of the interpreters of an environment."""
 _NVIDIA_MAJOR = 195
 _NETWORK = """[Match]
 Name={interface}
@@ -34,7 +36,7 @@ def furnish_once(root: Path, guest: GuestPlan, plan: Plan, home: Path) -> None:
     _write(root / f"etc/ssh/{HOST_KEY}.pub", (home / f"{HOST_KEY}.pub").read_text())
 
 
-def furnish_boot(root: Path, guest: GuestPlan, plan: Plan) -> None:
+def furnish_boot(root: Path, guest: GuestPlan, plan: Plan, home: Path) -> None:
     """Write what follows the cluster file: a changed one takes effect at the next boot."""
     if plan.init == "systemd":
         _write(
@@ -58,6 +60,8 @@ def furnish_boot(root: Path, guest: GuestPlan, plan: Plan) -> None:
         for name in names:
             if not _inside(root, name).is_symlink():
                 _inside(root, name).symlink_to(real)
+        for name in borrowed.environment:
+            _write(home / INTERPRETERS / name.name, borrowed.program, 0o755)
 
 
 def gpu_devices(plan: Plan) -> list[tuple[str, int, int]]:
@@ -69,6 +73,12 @@ def python_binds(plan: Plan) -> tuple[tuple[Path, Path], ...]:
     """What a guest of this plan sees of Corral's own Python."""
     borrowed = _borrowed(plan)
     return plan.python.binds + (borrowed.binds if borrowed is not None else ())
+
+
+def environment_folder(plan: Plan) -> Path | None:
+    """The folder whose interpreters a guest of this plan has replaced."""
+    borrowed = _borrowed(plan)
+    return borrowed.environment[0].parent if borrowed is not None and borrowed.environment else None
 
 
 def _borrowed(plan: Plan) -> Borrowed | None:

@@ -14,7 +14,14 @@ from corral.providers.local import network
 from corral.providers.local.cgroups import Cgroup
 from corral.providers.local.commands import must
 from corral.providers.local.control import GuestPlan, GuestStatus, Plan
-from corral.providers.local.furnish import furnish_boot, furnish_once, gpu_devices, python_binds
+from corral.providers.local.furnish import (
+    INTERPRETERS,
+    environment_folder,
+    furnish_boot,
+    furnish_once,
+    gpu_devices,
+    python_binds,
+)
 
 # What nspawn exits with when the guest's own systemd asked for a reboot: the restart is left to us.
 _REBOOT = 133
@@ -126,7 +133,7 @@ class Guest:
         if not furnished.exists():
             furnish_once(root, self.identity, self._plan, self._home)
             furnished.touch()
-        furnish_boot(root, self.identity, self._plan)
+        furnish_boot(root, self.identity, self._plan, self._home)
 
     async def _clear(self, root: Path) -> None:
         if not await self._cgroup.end(_END_TIMEOUT_S):
@@ -153,6 +160,9 @@ class Guest:
             f"--bind={self._shared}:/shared",
             *(f"--bind-ro={_colons(source)}:{_colons(target)}" for source, target in python_binds(self._plan)),
         ]
+        if (folder := environment_folder(self._plan)) is not None:
+            layers = (folder, self._home / INTERPRETERS, folder)
+            argv.append(f"--overlay-ro={':'.join(_colons(layer) for layer in layers)}")
         if self._plan.init == "none":
             return [*argv, *_POD_LIMITS, "--as-pid2", "/bin/sh", "-c", _pod_init(self._plan)]
         for entrance in self._cgroup.legacy:

@@ -15,7 +15,7 @@ from corral.providers.local.cgroups import Cgroup
 from corral.providers.local.control import Converge, Fault, GuestStatus, Plan, Status, ask
 from corral.providers.local.image import OnProgress, ensure_image
 from corral.providers.local.launch import ensure_supervisor
-from corral.providers.local.python_view import this_python
+from corral.providers.local.python_view import PythonView, this_python
 from corral.providers.local.recipe import Contents, Init, Recipe
 from corral.providers.local.requirements import check_packages, check_root
 from corral.providers.local.store import Store
@@ -68,7 +68,7 @@ class LocalMachines:
             gpu_type=self._spec.gpu_type,
             link=self._spec.link,
             authorized_key=self._store.authorized_key,
-            python=this_python(),
+            python=self._python(),
         )
         self._store.save(plan)
         on_progress(f"booting {', '.join(names)}")
@@ -79,6 +79,11 @@ class LocalMachines:
             raise ProviderError(f"the supervisor of {self._cluster} ended while its machines booted")
         await self._wait_for_ssh(machines, on_progress)
         return machines
+
+    def _python(self) -> PythonView:
+        """What a bare machine gets of its distribution must not meet what this computer's would lend it."""
+        view = this_python()
+        return view if self._recipe.contents == "slurm" else view.model_copy(update={"borrowed": None})
 
     def machines(self) -> list[Machine]:
         """The machines, if the cluster is up; looks only, and changes nothing."""

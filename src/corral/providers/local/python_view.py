@@ -1,8 +1,8 @@
 """Corral's own Python, seen read-only by every guest, so that jobs there can run what this machine runs.
 
 An environment below a home or /opt is bound at its own path. The distribution's interpreter cannot be: the
-guest has another C library. A small program in its place then runs this machine's interpreter with this
-machine's loader and libraries, which are bound below /run.
+guest has another C library, and its own Python under the same names. A small program in the environment then runs
+this machine's interpreter with this machine's loader and libraries, which are bound below /run.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ _LOADERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-a
 
 
 class Borrowed(BaseModel):
-    """The distribution's interpreter, for guests that have none of that name."""
+    """The distribution's interpreter, for guests that have none of that version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     interpreters: tuple[Path, ...]
-    """The real one first, then the names that lead to it."""
+    """The real one first, then the names that lead to it; a guest's own program of such a name stays."""
+    environment: tuple[Path, ...]
+    """Names in the environment's own folder that lead to it: each is the program in a guest."""
     program: str
     binds: tuple[tuple[Path, Path], ...]
 
@@ -71,6 +73,7 @@ def _borrow() -> Borrowed:
     standard_library = Path(sysconfig.get_path("stdlib"))
     return Borrowed(
         interpreters=tuple(names),
+        environment=tuple(_names_in_environment(names[0])),
         program=program,
         binds=((_USR, _MACHINE_USR), (standard_library, standard_library)),
     )
@@ -85,6 +88,12 @@ def _names_of(executable: Path) -> list[Path]:
         if not executable.is_symlink():
             return names[::-1]
         executable = Path(os.path.normpath(executable.parent / executable.readlink()))
+
+
+def _names_in_environment(interpreter: Path) -> list[Path]:
+    if sys.prefix == sys.base_prefix:
+        return []
+    return sorted(path for path in Path(sys.prefix, "bin").iterdir() if path.resolve() == interpreter)
 
 
 def _from_machine(path: Path) -> Path:

@@ -20,9 +20,9 @@ DNS_SERVER = "10.0.2.3"
 _SYSTEM = "systemd systemd-sysv dbus libpam-systemd udev kmod openssh-server iproute2 iputils-ping sudo procps"
 _SLURM = (
     "curl ca-certificates logrotate slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugins "
-    "slurm-wlm-jwt-plugin slurm-wlm-mysql-plugin munge mariadb-server"
+    "slurm-wlm-jwt-plugin slurm-wlm-mysql-plugin munge mariadb-server python3 git"
 )
-# A Python built on this machine is seen by the guests and links to these, though they have no Python.
+# A Python built on this machine is seen by the guests and links to these.
 _LIBRARIES = "libffi8 libsqlite3-0 libbz2-1.0 liblzma5 libreadline8 libstdc++6 zlib1g"
 
 # Packages enable every daemon on every machine and make keys that all copies of the image would share:
@@ -61,7 +61,6 @@ class Recipe:
     def packages(self) -> tuple[str, ...]:
         if self.contents == "bare":
             return tuple(_SYSTEM.split())
-        # Only pods get supervisor, and with it a Python: deploying must not need one anywhere else.
         return tuple(f"{_SYSTEM} {_SLURM} {_LIBRARIES}{' supervisor' if self.init == 'none' else ''}".split())
 
     @property

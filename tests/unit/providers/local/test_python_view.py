@@ -39,6 +39,7 @@ def test_the_distributions_python_is_borrowed_under_all_its_names(
     view = this_python()
     assert view.borrowed is not None
     assert view.borrowed.interpreters == (Path("/usr/bin/env"),)
+    assert view.borrowed.environment == (tmp_path / "env/bin/python",)
     assert '--argv0 "$0"' in view.borrowed.program
     assert [there for _, there in view.borrowed.binds] == [Path("/run/corral-host/usr"), Path("/usr/lib/python3.99")]
     assert [there for _, there in view.binds] == [tmp_path / "env", sources]

@@ -1,0 +1,1 @@
+"""A sweep: a declared set of trials, what became of each, and what they measured."""

@@ -1,0 +1,49 @@
+#!/bin/bash
+#SBATCH --job-name=train
+#SBATCH --chdir=/shared/jobs/ada/260101-120000-abcd
+#SBATCH --output=/shared/jobs/ada/260101-120000-abcd/log
+#SBATCH --open-mode=append
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=16000M
+#SBATCH --gres=gpu:1
+#SBATCH --signal=USR1@120
+#SBATCH --requeue
+
+job=/shared/jobs/ada/260101-120000-abcd
+unit=$job
+if [ "${CORRAL_ATTEMPT:-1}" != "$(cat "$unit/attempt" 2>/dev/null || echo 1)" ]; then
+  echo "corral: this job was sent again after the controller lost it, so this copy ends"; exit 0
+fi
+if [ -e "$unit/ended" ]; then exit "$(cat "$unit/ended")"; fi
+rm -f "$unit/again"
+
+if [ ! -d "$unit/work" ]; then
+  rm -rf "$unit/.work" && cp -a /shared/jobs/ada/code/0123456789abcdef0123 "$unit/.work" && mv -T "$unit/.work" "$unit/work" || exit 1
+fi
+cd "$unit/work" || exit 1
+
+export CORRAL_JOB=260101-120000-abcd CORRAL_JOB_DIR="$unit"
+export PYTHONPATH="/opt/corral/lib${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+image=docker://pytorch/pytorch:2.4
+in_srun=() in_node=()
+binds="$job,/opt/corral"
+if srun --help | grep -q -- --container-image; then
+  in_srun=(--container-image="${image#docker://}" --container-workdir="$unit/work"
+    --container-mounts="$job:$job,/opt/corral:/opt/corral")
+elif runtime=$(command -v apptainer || command -v singularity); then
+  in_node=("$runtime" exec --nv --bind "$binds" --pwd "$unit/work" "$image")
+else
+  echo "corral: $HOSTNAME has neither pyxis nor apptainer, so $image cannot be run" >&2; exit 1
+fi
+
+srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" "${in_srun[@]}" env --block-signal=USR1 \
+  "${in_node[@]}" python train.py --lr 1e-3
+code=$?
+[ ! -e "$unit/again" ] || code=85
+# 85 asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
+if [ $code -lt 128 ] && [ $code -ne 85 ]; then
+  echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"
+fi
+exit $code
