@@ -151,4 +151,4 @@ async def _requeue(desk: Desk, found: Found) -> Outcome:
 async def _again(desk: Desk, folder: JobFolder, trial: int | None) -> int:
     """Of a job that Slurm has forgotten everything is still in its folder."""
     submissions = parse_submissions(await desk.must(f"cat {shlex.quote(folder.submitted)}"))
-    return await resend(desk, folder, submissions[-1].attempt + 1, [trial])
+    return await resend(desk, folder, submissions[-1].attempt + 1, [trial], anew=True)

@@ -27,7 +27,7 @@ fi
 trap 'rmdir .sending' EXIT
 if grep -q '^{attempt} ' submitted; then echo "{folder} was sent again already" >&2; exit 1; fi
 for unit in {units}; do
-  mkdir -p $unit && rm -f $unit/ended && echo {attempt} > $unit/.attempt && mv -f $unit/.attempt $unit/attempt || exit 1
+  mkdir -p $unit && {forget} && echo {attempt} > $unit/.attempt && mv -f $unit/.attempt $unit/attempt || exit 1
 done
 echo {intent} >> submitted
 : > {mark}
@@ -35,8 +35,10 @@ cat description.json && printf '{part}' && cat batch.sh
 """
 
 
-async def resend(desk: Desk, folder: JobFolder, attempt: int, units: Sequence[int | None]) -> int:
-    """Send units once more under a new attempt; the new job's id."""
+async def resend(
+    desk: Desk, folder: JobFolder, attempt: int, units: Sequence[int | None], *, anew: bool = False
+) -> int:
+    """Send units once more under a new attempt; the new job's id. With `anew`, what has ended runs again too."""
     trials = [unit for unit in units if unit is not None]
     array = compress(trials) if trials else ""
     said = await desk.must(
@@ -44,6 +46,7 @@ async def resend(desk: Desk, folder: JobFolder, attempt: int, units: Sequence[in
             folder=shlex.quote(folder.path),
             units=" ".join(f"trials/{trial}" for trial in trials) or ".",
             attempt=attempt,
+            forget="rm -f $unit/ended" if anew else "true",
             intent=submitted_line(attempt, 0, array),
             mark=desk.home.open_mark(folder.token),
             part=_PART,

@@ -105,7 +105,7 @@ async def resume(desk: Desk, sweep: Sweep, *, failed: bool) -> tuple[int, ...]:
     states = [TrialState.LOST, TrialState.CANCELLED, *([TrialState.FAILED] if failed else [])]
     again = status.indices(*states)
     if again:
-        await resend(desk, sweep.folder, entry.submissions[-1].attempt + 1, again)
+        await resend(desk, sweep.folder, entry.submissions[-1].attempt + 1, again, anew=True)
     return again
 
 

@@ -33,12 +33,20 @@ def test_resending_shuts_older_attempts_out_before_slurm_is_told(desk: Desk, con
     (folder / "ended").write_text("1\n")
     assert asyncio.run(resend(desk, desk.home.job(TOKEN), 2, [None])) == 41
     assert (folder / "attempt").read_text() == "2\n"
-    assert not (folder / "ended").exists()
+    # It may have ended while it was thought to be lost: then it must not run again.
+    assert (folder / "ended").exists()
     (description,) = controller.taken
     assert description.environment == {"USER": ME, "CORRAL_ATTEMPT": "2"}
     assert description.dependency == ""
     assert description.script == (folder / "batch.sh").read_text()
     assert [one.job_id for one in parse_submissions((folder / "submitted").read_text())] == [7, 41]
+
+
+def test_what_has_ended_runs_again_when_that_is_asked_for(desk: Desk) -> None:
+    folder = sent(desk, f"1 7 {LONG_AGO} -\n")
+    (folder / "ended").write_text("1\n")
+    asyncio.run(resend(desk, desk.home.job(TOKEN), 2, [None], anew=True))
+    assert not (folder / "ended").exists()
 
 
 def test_resending_some_trials_leaves_the_others_alone_and_keeps_the_limit(desk: Desk, controller: Controller) -> None:
