@@ -42,6 +42,18 @@ while (exec 3<> "/dev/tcp/$MASTER_ADDR/$MASTER_PORT") 2>/dev/null; do MASTER_POR
 export MASTER_PORT
 mkdir -p "$unit/ranks" && rm -f "$unit"/ranks/*.exit"""
 
+# Without the controller no step can start. A command that never started is tried again while the controller is away,
+# and a few times more: it may be back before anybody looks.
+_STARTS = """\
+rm -f "$unit/started"
+for try in {{1..300}}; do
+  {launch}
+  code=$?
+  if [ $code -eq 0 ] || [ -e "$unit/started" ]; then break; fi
+  if [ $try -ge 5 ] && scontrol ping | grep -q UP; then break; fi
+  echo "corral: the step could not be started; trying again" >&2; sleep 2
+done"""
+
 # To the other nodes a dead one looks like a failure of their own; Slurm notices it later, and requeues the job.
 _NODES = f"""\
 if [ $code -ne 0 ] && [ $code -ne {REQUEUE_CODE} ]; then
@@ -49,8 +61,8 @@ if [ $code -ne 0 ] && [ $code -ne {REQUEUE_CODE} ]; then
 fi"""
 
 _END = f"""\
-# {REQUEUE_CODE} asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
-if [ $code -lt 128 ] && [ $code -ne {REQUEUE_CODE} ]; then
+# {REQUEUE_CODE} asks to be run again; whoever was killed or never started has not ended by itself: Slurm decides.
+if [ -e "$unit/started" ] && [ $code -lt 128 ] && [ $code -ne {REQUEUE_CODE} ]; then
   echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"
 fi
 exit $code"""
@@ -84,8 +96,8 @@ class Batch:
             *environments.enter(self.request.environment),
             *([_RENDEZVOUS] if self.request.ddp else []),
             "",
-            self._launch(),
-            f'code=$?\n[ ! -e "$unit/again" ] || code={REQUEUE_CODE}',
+            _STARTS.format(launch=self._launch()),
+            f'[ ! -e "$unit/again" ] || code={REQUEUE_CODE}',
             *([_NODES] if self.request.resources.nodes > 1 else []),
             _END,
             "",
@@ -127,4 +139,5 @@ class Batch:
             options += ' "${in_srun[@]}"'
             command = f'"${{in_node[@]}}" {command}'
         # Slurm warns with SIGUSR1. Blocked, it kills nobody, and waits for a script that is still being loaded.
-        return f"srun {options} env --block-signal=USR1 \\\n  {command}"
+        started = """bash -c ': > "$0"; exec "$@"' "$unit/started\""""
+        return f"srun {options} env --block-signal=USR1 {started} \\\n    {command}"

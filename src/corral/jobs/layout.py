@@ -14,8 +14,8 @@ JOBS/USER/                 one person's
     calls.pkl              of a map: the function and every trial's arguments
     trials/N/              a sweep's units; a job's only unit is TOKEN/ itself
 
-A unit has: attempt (which submission may run it), work/, ended (its exit code), again (it saved its
-state and wants to go on), metrics.jsonl, ranks/N.log, checkpoint/, call.pkl, result.pkl.
+A unit has: attempt (which submission may run it), work/, started (its command was), ended (its exit code), again (it
+saved its state and wants to go on), metrics.jsonl, ranks/N.log, checkpoint/, call.pkl, result.pkl.
 """
 
 from __future__ import annotations

@@ -27,12 +27,18 @@ cd "$unit/work" || exit 1
 export CORRAL_JOB=260101-120000-abcd CORRAL_JOB_DIR="$unit"
 export PYTHONPATH="/opt/corral/lib${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 
-srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 \
-  nvidia-smi -L
-code=$?
+rm -f "$unit/started"
+for try in {1..300}; do
+  srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
+    nvidia-smi -L
+  code=$?
+  if [ $code -eq 0 ] || [ -e "$unit/started" ]; then break; fi
+  if [ $try -ge 5 ] && scontrol ping | grep -q UP; then break; fi
+  echo "corral: the step could not be started; trying again" >&2; sleep 2
+done
 [ ! -e "$unit/again" ] || code=85
-# 85 asks to be run again, and whoever was killed did not end by itself: Slurm decides about both.
-if [ $code -lt 128 ] && [ $code -ne 85 ]; then
+# 85 asks to be run again; whoever was killed or never started has not ended by itself: Slurm decides.
+if [ -e "$unit/started" ] && [ $code -lt 128 ] && [ $code -ne 85 ]; then
   echo $code > "$unit/.ended" && mv -f "$unit/.ended" "$unit/ended"
 fi
 exit $code

@@ -6,7 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.unit.jobs.batch_job import HOSTILE, SHOW, Job
+from tests.unit.jobs.batch_job import HOSTILE, SHOW, SRUN, Job
+from tests.unit.jobs.bench import program
 
 
 @pytest.fixture
@@ -64,6 +65,23 @@ def test_a_job_runs_again_once_the_record_of_its_end_is_removed(job: Job) -> Non
 def test_a_warning_before_the_command_listens_waits_for_it(job: Job) -> None:
     listen = "import os, signal as s; os.kill(os.getpid(), s.SIGUSR1); print(s.sigtimedwait({s.SIGUSR1}, 5).si_signo)"
     assert job.run("python3", "-c", listen) == (0, f"{signal.SIGUSR1.value}\n")
+
+
+def test_a_command_that_could_not_be_started_is_tried_again_until_the_controller_is_back(job: Job) -> None:
+    away = 'if [ ! -e "$CORRAL_JOB_DIR/back" ]; then touch "$CORRAL_JOB_DIR/back"; exit 1; fi\n'
+    program(job.root / "bin", "srun", away + SRUN)
+    code, said = job.run("echo", "I ran")
+    assert code == 0
+    assert said.endswith("I ran\n")
+    assert job.ended() == "0"
+
+
+def test_a_command_that_never_started_has_not_ended(job: Job) -> None:
+    program(job.root / "bin", "srun", "exit 1\n")
+    program(job.root / "bin", "sleep", "exit 0\n")
+    program(job.root / "bin", "scontrol", "echo Slurmctld is UP\n")
+    assert job.run("echo", "I ran")[0] == 1
+    assert job.ended() is None
 
 
 def test_the_command_runs_in_a_copy_of_the_snapshot(job: Job) -> None:
