@@ -19,7 +19,7 @@ from bench.results import provenance, write_section
 from bench.tools import Corral, environment
 
 _STATE = Path("/var/tmp/corral-bench/state")
-_QUICK = Sizes(trials=20, jobs=30, short=6, rounds=1, slow_rounds=1, patient=False)
+_QUICK = Sizes(trials=20, jobs=30, short=6, rounds=1, slow_rounds=1)
 # Slurm's defaults written out: the cluster file takes no empty value.
 _UNTUNED = {
     "SchedulerParameters": "batch_sched_delay=3,sched_interval=60,sched_min_interval=2,"
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _measure(bed: LoginBed, sizes: Sizes) -> Measured:
-    # What leaves many jobs in the controller's memory comes last.
+    # What leaves many jobs in the controller's memory comes after what lists them.
     _say("short experiments, Slurm's own scheduler settings")
     bed.remove()
     bed.up(_UNTUNED)
@@ -60,10 +60,10 @@ def _measure(bed: LoginBed, sizes: Sizes) -> Measured:
     tuned = throughput(bed, sizes, rounds=sizes.slow_rounds)
     _say("one command as a job")
     single = running(bed, sizes)
-    _say(f"{sizes.trials} trials sent")
-    sent = submitting(bed, sizes)
     _say(f"{sizes.jobs} jobs listed")
-    return Measured(sent, listing(bed, sizes), single, tuned, untuned)
+    listed = listing(bed, sizes)
+    _say(f"{sizes.trials} trials sent")
+    return Measured(submitting(bed, sizes), listed, single, tuned, untuned)
 
 
 def _say(text: str) -> None:

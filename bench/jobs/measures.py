@@ -9,8 +9,6 @@ from bench.jobs.bed import PERSON, PYTHON, TOOLS, LoginBed, Samples, Timed
 from bench.tools import Command, Corral, output
 
 _EMPTY = 'until [ -z "$(squeue -h)" ]; do sleep 0.1; done'
-_FORGOTTEN_S = 420
-"""How long the controller takes to forget ended jobs (MinJobAge), and somewhat more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +17,10 @@ class Sizes:
 
     trials: int = 1000
     jobs: int = 10_000
-    short: int = 200
+    short: int = 60
     rounds: int = 5
     slow_rounds: int = 3
     """Of what takes seconds each."""
-    patient: bool = True
-    """Wait until the controller has forgotten earlier jobs before its queue is listed."""
 
 
 def submitting(bed: LoginBed, sizes: Sizes) -> Samples:
@@ -53,8 +49,6 @@ def listing(bed: LoginBed, sizes: Sizes) -> Samples:
     bed.root("scontrol update partition=main state=DOWN")
     fill = f"seq {sizes.jobs} | xargs -P 2 -I= sbatch -Q -o /dev/null --wrap true"
     bed.person(f"cd project && {fill}")
-    if sizes.patient:
-        _wait_for_rows(bed, sizes.jobs)
     try:
         quick, _ = bed.timed(
             [
@@ -79,14 +73,6 @@ def _rest(bed: LoginBed, sizes: Sizes) -> list[float]:
         found += taken["slurmrestd GET /jobs"]
         bed.root("systemctl restart slurmrestd")
     return found
-
-
-def _wait_for_rows(bed: LoginBed, rows: int) -> None:
-    deadline = time.monotonic() + _FORGOTTEN_S
-    while (known := int(bed.root("squeue -h -r -t all | wc -l"))) != rows:
-        if time.monotonic() > deadline:
-            raise SystemExit(f"the queue has {known} rows instead of {rows}")
-        time.sleep(5)
 
 
 def running(bed: LoginBed, sizes: Sizes) -> Samples:

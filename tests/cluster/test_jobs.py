@@ -10,6 +10,9 @@ import pytest
 from tests.cluster.lab import Lab, eventually, make_lab
 from tests.cluster.people import TORCH, TRAIN, Person, losses, needs_torch
 
+# Real jobs on real machines, and perhaps a busy computer.
+pytestmark = pytest.mark.timeout(900)
+
 FIT = Path(__file__).parents[2] / "examples/fit_curve.py"
 _PYTHON = "PYTHONPATH=/opt/corral/lib:/opt/corral/vendor python3"
 

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from tests.cluster.lab import CORRAL, Lab, eventually, make_lab
 
+# Real jobs on real machines, and perhaps a busy computer.
+pytestmark = pytest.mark.timeout(900)
+
 SMALL = ("--gpus", "0", "--cpus", "1", "--mem", "64M")
 
 

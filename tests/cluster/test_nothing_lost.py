@@ -13,6 +13,9 @@ import pytest
 from tests.cluster.lab import Lab, eventually, make_lab
 from tests.cluster.people import TORCH, TRAIN, Person, losses, needs_torch
 
+# Real jobs on real machines, and perhaps a busy computer.
+pytestmark = pytest.mark.timeout(900)
+
 _STEPS = 150
 
 
