@@ -1,7 +1,7 @@
 # Everything a fresh Debian or Ubuntu machine needs is installed by the first target that needs it.
 PYTHON ?= python3
 BIN := .venv/bin
-APT := systemd-container mmdebstrap nftables slirp4netns iproute2 openssh-client debian-archive-keyring python3-venv
+APT := systemd-container mmdebstrap nftables slirp4netns iproute2 openssh-client debian-archive-keyring python3-venv git
 
 # Emulated machines with kernels of their own, for what this one lacks.
 VM_APT := qemu-system-x86 qemu-utils e2fsprogs

@@ -62,7 +62,7 @@ def state(lab: Lab, job: str) -> str:
 
 def running(lab: Lab, *jobs: str) -> None:
     for job in jobs:
-        eventually(lambda job=job: state(lab, job).startswith("RUNNING"))  # type: ignore[misc]
+        eventually(lambda job=job: state(lab, job).startswith("RUNNING"))  # type: ignore[misc]  # mypy cannot infer it with a default
 
 
 def ended(lab: Lab, job: str, within_s: float = 60) -> None:

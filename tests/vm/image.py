@@ -34,7 +34,7 @@ for number in 0 1 2; do
   printf '[Match]\\nMACAddress=52:54:00:78:00:1%s\\n[Network]\\nAddress=10.78.0.1%s/24\\n' $number $number \\
     > "$1/etc/systemd/network/node$number.network"
 done
-install -D -m 600 "$KEYS/id.pub" "$1/root/.ssh/authorized_keys"
+chroot "$1" sh -c 'umask 077; mkdir -p ~root/.ssh && cat > ~root/.ssh/authorized_keys' < "$KEYS/id.pub"
 install -m 600 "$KEYS/ssh_host_ed25519_key" "$KEYS/ssh_host_ed25519_key.pub" "$1/etc/ssh/"
 chroot "$1" systemctl unmask systemd-networkd-wait-online
 chroot "$1" systemctl enable systemd-networkd-wait-online

@@ -89,7 +89,7 @@ class Job:
         content = await self._read(f"{self._unit.path}/result.pkl") if self._returns else b""
         if content and end.state in ("COMPLETED", "FAILED"):
             # The person's own file, written by the person's own job.
-            ok, value, trace = pickle.loads(content)  # noqa: S301
+            ok, value, trace = pickle.loads(content)  # noqa: S301 (as said above)
             if ok:
                 return value
             raise value from RemoteTraceback(trace)

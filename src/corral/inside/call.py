@@ -62,12 +62,12 @@ def _call(folder: Path) -> tuple[Any, Any, Any]:
         _let_cloudpickle_be_found()
         # The user's own files.
         if trial is None:
-            function, args, kwargs = pickle.load(file)  # noqa: S301
+            function, args, kwargs = pickle.load(file)  # noqa: S301 (what the person sent)
             return function, args, kwargs
         size, *sizes = header["sizes"]
-        function = pickle.loads(file.read(size))  # noqa: S301
+        function = pickle.loads(file.read(size))  # noqa: S301 (as above)
         file.seek(sum(sizes[: int(trial)]), os.SEEK_CUR)
-        return function, pickle.load(file), {}  # noqa: S301
+        return function, pickle.load(file), {}  # noqa: S301 (as above)
 
 
 def _check_python(sender: tuple[int, ...]) -> None:
@@ -104,7 +104,7 @@ def _pickled(outcome: Outcome) -> tuple[bytes, Outcome]:
         content = _dumps(outcome)
         if not outcome[0]:
             # Exceptions with arguments of their own often pickle well and do not load.
-            pickle.loads(content)  # noqa: S301 just made here
+            pickle.loads(content)  # noqa: S301 (just made here)
         return content, outcome
     except Exception as error:
         ok, value, text = outcome
@@ -119,7 +119,7 @@ def _pickled(outcome: Outcome) -> tuple[bytes, Outcome]:
 def _dumps(outcome: Outcome) -> bytes:
     # Results may be of classes from the sender's __main__, which only cloudpickle sends by value.
     try:
-        import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        import cloudpickle  # type: ignore[import-not-found,import-untyped,unused-ignore]  # may be absent in a job
     except ImportError:
         return pickle.dumps(outcome)
     return bytes(cloudpickle.dumps(outcome))

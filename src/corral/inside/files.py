@@ -42,8 +42,8 @@ class Saved:
         """The object. Everything comes to the CPU first, so that ranks do not meet on the first GPU."""
         with self.path.open("rb") as file:
             if self.path.suffix == ".pkl":
-                return pickle.load(file)  # noqa: S301 the user's own file, in the user's own folder
-            import torch  # type: ignore[import-not-found,unused-ignore]
+                return pickle.load(file)  # noqa: S301 (the user's own file, in the user's own folder)
+            import torch  # type: ignore[import-not-found,unused-ignore]  # only where the script has it
 
             return torch.load(file, map_location="cpu", weights_only=False)
 

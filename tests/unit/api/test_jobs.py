@@ -26,7 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 
 def divide(a: int, b: int = 1) -> float:
-    print("dividing", a, "by", b)  # noqa: T201
+    print("dividing", a, "by", b)  # noqa: T201 (it is the job's output)
     return a / b
 
 
@@ -75,7 +75,7 @@ def test_a_job_can_be_awaited(place: Place) -> None:
         return list(await asyncio.gather(*(_wait(job) for job in jobs)))
 
     async def _wait(job: object) -> float:
-        return await job  # type: ignore[misc,no-any-return]
+        return await job  # type: ignore[misc,no-any-return]  # a job may return anything
 
     assert asyncio.run(both()) == [2, 4]
 
@@ -148,7 +148,7 @@ def test_a_job_is_cancelled_by_its_number(place: Place) -> None:
 
 def test_slurms_refusal_and_unknown_options_are_raised_here(place: Place) -> None:
     with pytest.raises(InputError, match="'gpu'"):
-        place.cluster.submit(divide, 1, gpu=1)  # type: ignore[call-arg]
+        place.cluster.submit(divide, 1, gpu=1)  # type: ignore[call-arg]  # the mistake under test
     place.controller.problem = SlurmRefused("no such account")
     with pytest.raises(SlurmRefused):
         place.cluster.submit(divide, 1, folder=None)

@@ -19,7 +19,7 @@ ROW = JobRow(
 
 
 def row(job: str, state: str = "RUNNING", **other: object) -> JobRow:
-    return replace(ROW, id=job, state=state, **other)  # type: ignore[arg-type]
+    return replace(ROW, id=job, state=state, **other)  # type: ignore[arg-type]  # fields of several types
 
 
 def test_running_comes_first_then_waiting_by_priority_then_what_ended_last() -> None:

@@ -47,7 +47,7 @@ def test_each_kind_of_storage_is_told_by_its_keys(shared: dict[str, str]) -> Non
         (
             {"server": "nas.lan", "path": "/export"},
             ("server",),
-            "there is no machine 'nas.lan'; machines: node0, node1; "  # noqa: ISC004
+            "there is no machine 'nas.lan'; machines: node0, node1; "  # noqa: ISC004 (one message in two lines)
             "a server outside the cluster goes into nfs: nas.lan:/export",
         ),
         (

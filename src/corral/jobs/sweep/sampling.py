@@ -84,7 +84,7 @@ _EXAMPLES = {"log": "log:1e-5..1e-1", "int": "int:2..8"}
 def draws(seed: int, name: str, source: Distribution, count: int) -> list[str]:
     """The first values of a parameter's own stream."""
     # Of Python's generator only random() and seeding by a text are promised to stay the same between versions.
-    stream = random.Random(f"{seed}/{name}")  # noqa: S311
+    stream = random.Random(f"{seed}/{name}")  # noqa: S311 (a draw, no secret)
     return [source.at(stream.random()) for _ in range(count)]
 
 

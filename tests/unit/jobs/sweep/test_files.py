@@ -21,7 +21,7 @@ def listed(folder: Path, name: str, text: str) -> list[str]:
 def from_file(folder: Path, text: str, **options: object) -> list[str]:
     path = folder / "sweep.yaml"
     path.write_text(text)
-    return [trial.text for trial in space(declaration(file=path, **options)).trials]  # type: ignore[arg-type]
+    return [trial.text for trial in space(declaration(file=path, **options)).trials]  # type: ignore[arg-type]  # options of several types
 
 
 def test_each_row_of_a_csv_is_a_trial_and_an_empty_cell_leaves_the_default(tmp_path: Path) -> None:
