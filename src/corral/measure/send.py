@@ -23,6 +23,9 @@ _LAST_LINES = 12
 _NO_TORCH = "has no PyTorch"
 """What `corral.inside.torchrun` says where there is none."""
 
+NO_PROGRAM = "corral: there is no program "
+"""What a job says that was told to run one that its node does not have."""
+
 
 class GaugeFailed(CorralError):
     """A gauge did not come to its end; its last words are in the message."""
@@ -107,6 +110,8 @@ def _failed(end: End, environment: Environment, words: Sequence[str]) -> CorralE
     if any(_NO_TORCH in line for line in words):
         where = environment.where or "the nodes' own Python"
         return InputError(f"{where} has no PyTorch. Try: --env with an environment that has it and that all nodes see")
+    if missing := next((line for line in words if line.startswith(NO_PROGRAM)), ""):
+        return InputError(missing.removeprefix("corral: "))
     said = [line for line in words if line.strip()][-_LAST_LINES:]
     how = f"exit code {end.exit_code}" if end.state == "FAILED" else end.state.lower().replace("_", " ")
     return GaugeFailed("\n".join([f"job {end.label} failed ({how}). Try: corral logs {end.label}", *said]))
