@@ -87,6 +87,7 @@ def collective(
     place = Place(
         cluster, user, nodes, resources(1, gpus, None, None, time, partition, "", ""), env, here, ranks or 0
     )  # fmt: skip
+    writable(html)
     live = LiveLine(quiet=as_json)
     if nccl_tests:
         if here or backend:
@@ -147,6 +148,12 @@ def draw_chart(chart: object) -> None:
     assert isinstance(chart, Chart)
     console.print()
     console.print(chart_view(chart, min(console.width, 100)))
+
+
+def writable(path: Path | None) -> None:
+    """Better known before everything is measured."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise InputError(f"--html {path}: that is no file in a folder that there is")
 
 
 def write(path: Path, text: str) -> None:

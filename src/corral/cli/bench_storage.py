@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corral.cli.bench_collective import HtmlOption, NodesOption, PlotOption, draw_chart, write
+from corral.cli.bench_collective import HtmlOption, NodesOption, PlotOption, draw_chart, writable, write
 from corral.cli.columns import columns, terminal_width
 from corral.cli.job_options import PartitionOption, TimeOption, UserOption, resources
 from corral.cli.live import LiveLine, measured
@@ -35,6 +35,7 @@ def storage(
     """Time the shared folder: large and small files, one node at a time and all at once."""
     wanted = resources(1, "0", None, None, time, partition, "", "")
     place = Place(cluster, user, nodes, wanted)
+    writable(html)
     live = LiveLine(quiet=as_json)
     work = bench_storage(folder, parse_size(size, "--size"), files, place, live.say, lambda one: _progress(one, live))
     report = measured(work, live)

@@ -28,7 +28,7 @@ from corral.gauges.tcp import Station
 from corral.inside.interface import own_address_towards
 from corral.train.lanes import GLOO_LANES, Lanes
 
-_MOST_ITERATIONS = 20
+_LEAST_ITERATIONS, _MOST_ITERATIONS = 3, 20
 _WARMUP = 5
 _LONG_S = 1.0
 VARIANTS = ("untuned", "tuned")
@@ -121,7 +121,7 @@ class Bench:
             if first_s > _LONG_S:
                 return {"time_s": first_s, "wrong": wrong, "iterations": 1}
             fitting = int(self.options.budget_s / max(first_s, 1e-9))
-            iterations = int(self._agreed(min(_MOST_ITERATIONS, max(2, fitting)), dist.ReduceOp.MAX))
+            iterations = int(self._agreed(min(_MOST_ITERATIONS, max(_LEAST_ITERATIONS, fitting)), dist.ReduceOp.MAX))
         if warmup is None:
             warmup = max(0, min(_WARMUP, iterations // 2 - 1))
         if warmup:
