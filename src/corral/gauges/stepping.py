@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -113,17 +113,29 @@ class Trainee:
 
 
 def timed(run: Callable[[int], float], slowest: Callable[[float], float], budget_s: float, whole: int = 1) -> Timing:
-    """Warm up, then time windows that fill the budget.
+    """`run` takes steps and says how long they took; `slowest` asks all ranks, so that they decide alike."""
+    plan = windows(budget_s, whole)
+    steps = next(plan)
+    while True:
+        try:
+            steps = plan.send(slowest(run(steps)))
+        except StopIteration as end:
+            return cast(Timing, end.value)
 
-    `run` takes steps and says how long they took, `slowest` asks all ranks, so that they decide alike; `whole` is how
-    many steps belong together.
+
+def windows(budget_s: float, whole: int = 1) -> Generator[int, float, Timing]:
+    """Warm up, then time windows that fill the budget: yields how many steps to take, is sent what they took.
+
+    `whole` steps belong together.
     """
-    taken = slowest(run(whole)) / whole
     warm = whole
+    taken = (yield whole) / whole
     while taken * warm < _WARM_S and warm < _WARM * whole:
-        taken = slowest(run(whole)) / whole
+        taken = (yield whole) / whole
         warm += whole
-    windows = 2 if taken * whole > _SLOW_S else _WINDOWS
-    steps = whole * max(1, math.floor(budget_s / windows / (taken * whole)))
-    found = [slowest(run(steps)) / steps for _ in range(windows)]
-    return Timing(statistics.median(found), min(found), max(found), windows, steps * windows)
+    count = 2 if taken * whole > _SLOW_S else _WINDOWS
+    steps = whole * max(1, math.floor(budget_s / count / (taken * whole)))
+    found = []
+    for _ in range(count):
+        found.append((yield steps) / steps)
+    return Timing(statistics.median(found), min(found), max(found), count, steps * count)
