@@ -27,6 +27,7 @@ from corral.gauges.stepping import Setting, Timing, Trainee, timed
 MODES = ("plain", "ddp", "bf16", "powersgd", "local")
 ALONE = "alone"
 """One process that synchronises with nobody: what the others are compared to."""
+_LEAST = Setting("gpt-1m", models.Shape(1, 1))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -36,7 +37,7 @@ def main(words: list[str] | None = None) -> int:
     torch.backends.cudnn.benchmark = True
     peers = Peers.meet()
     if peers.first:
-        tell("machine", **_machine(peers, options))
+        tell("machine", **_machine(peers))
     for name in options.models:
         _measure_model(name, options, peers)
     peers.part()
@@ -46,12 +47,10 @@ def main(words: list[str] | None = None) -> int:
 def _measure_model(name: str, options: argparse.Namespace, peers: Peers) -> None:
     setting = _that_fits(_setting(name, options, peers.device), options, peers)
     if peers.first:
-        tell("model", **_about(setting))
+        tell("model", **_about(setting, options))
     for count in _counted(options, peers):
-        alone = count * peers.unit == 1
-        for mode in (ALONE,) if alone else options.modes:
-            if peers.takes_part(count):
-                _measure_row(setting, mode, count, options, peers)
+        for mode in (ALONE,) if count * peers.unit == 1 else options.modes:
+            _measure_row(setting, mode, count, options, peers)
             peers.wait()
 
 
@@ -86,30 +85,41 @@ def _free(device: Any) -> None:
 
 def _measure_row(setting: Setting, mode: str, count: int, options: argparse.Namespace, peers: Peers) -> None:
     _free(peers.device)
-    trainee = Trainee(setting, peers.device)
-    synchronizer, whole = _synchronizer(trainee, mode, count, options, peers)
-    timing = timed(trainee.run, lambda taken: peers.slowest(taken, count), options.seconds, whole)
-    row = _row(trainee, mode, count, timing, peers)
-    if mode == ALONE:
-        row |= trainee.phases(5)
-    if synchronizer is not None:
+    # Who has no part still has to be there when groups are made; any model will do.
+    trainee = Trainee(setting if peers.takes_part(count) else _LEAST, peers.device)
+    synchronizer = _synchronizer(trainee, mode, count, options, peers)
+    if peers.takes_part(count):
+        whole = options.every if mode == "local" else 1
+        timing = timed(trainee.run, lambda taken: peers.slowest(taken, count), options.seconds, whole)
+        row = _row(trainee, mode, count, timing, peers)
+        if mode == ALONE and trainee.pace is None:
+            row |= trainee.phases(5)
+        if peers.first:
+            tell("row", **row)
+    if mode == "local":
+        # Waits for what is under way. To close it would average the whole model once more, seconds on a slow link.
+        synchronizer.state_dict()
+    elif synchronizer is not None:
         synchronizer.close()
-    if peers.first:
-        tell("row", **row)
 
 
-def _synchronizer(
-    trainee: Trainee, mode: str, count: int, options: argparse.Namespace, peers: Peers
-) -> tuple[Any, int]:
-    """What synchronises, and how many steps make up one of its rounds."""
+def _synchronizer(trainee: Trainee, mode: str, count: int, options: argparse.Namespace, peers: Peers) -> Any:
     if mode == ALONE:
-        return None, 1
+        return None
     train = importlib.import_module("corral.train")
-    chosen = {"every": options.every, "fragments": options.fragments}
-    local = {name: value for name, value in chosen.items() if value is not None} if mode == "local" else {}
-    synchronizer = train.Synchronizer(trainee.model, trainee.optimizer, mode=mode, ranks=peers.ranks(count), **local)
+    local = {"every": options.every, "fragments": options.fragments} if mode == "local" else {}
+    synchronizer = train.Synchronizer(trainee.model, trainee.optimizer, mode, ranks=peers.ranks(count), **local)
+    if mode == "powersgd" and peers.takes_part(count):
+        _past_the_beginning(synchronizer)
     trainee.called = torch.compile(synchronizer.model) if trainee.setting.compiled else synchronizer.model
-    return synchronizer, synchronizer.every if mode == "local" else 1
+    return synchronizer
+
+
+def _past_the_beginning(synchronizer: Any) -> None:
+    """Continue as a training whose first steps, in which PowerSGD sends whole gradients, are over."""
+    own = synchronizer.rank_state_dict()
+    synchronizer.load_state_dict(synchronizer.state_dict())
+    synchronizer.load_rank_state_dict({**own, "iter": own["start_powerSGD_iter"]})
 
 
 def _row(trainee: Trainee, mode: str, count: int, timing: Timing, peers: Peers) -> dict[str, object]:
@@ -133,7 +143,7 @@ def _row(trainee: Trainee, mode: str, count: int, timing: Timing, peers: Peers) 
     return row
 
 
-def _about(setting: Setting) -> dict[str, object]:
+def _about(setting: Setting, options: argparse.Namespace) -> dict[str, object]:
     with torch.device("meta"):
         count = models.parameters(models.build(setting.model))
     return {
@@ -146,10 +156,12 @@ def _about(setting: Setting) -> dict[str, object]:
         "precision": setting.precision,
         "compute_s": setting.compute_s,
         "compiled": setting.compiled,
+        "every": options.every,
+        "fragments": options.fragments,
     }
 
 
-def _machine(peers: Peers, options: argparse.Namespace) -> dict[str, object]:
+def _machine(peers: Peers) -> dict[str, object]:
     cuda = peers.device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(peers.device) if cuda else platform.processor() or platform.machine(),
@@ -158,7 +170,6 @@ def _machine(peers: Peers, options: argparse.Namespace) -> dict[str, object]:
         "backend": peers.backend,
         "n": peers.most,
         "unit": peers.unit,
-        "stated": options.compute_ms is not None,
     }
 
 
@@ -180,8 +191,8 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--compute-ms", type=float, help="a stated compute time per step instead of a real one")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--every", type=int, help="steps per round of local")
-    parser.add_argument("--fragments", type=int, help="parts that local sends one after the other")
+    parser.add_argument("--every", type=int, default=50, help="steps per round of local")
+    parser.add_argument("--fragments", type=int, default=4, help="parts that local sends one after the other")
     parser.add_argument("--seconds", type=float, default=6.0, help="time to measure each row for")
     return parser.parse_args(words)
 

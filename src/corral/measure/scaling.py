@@ -39,6 +39,9 @@ class Model:
     precision: str = ""
     compute_s: float | None = None
     compiled: bool = False
+    every: int | None = None
+    """Steps of a round of `local`, which sends the model in so many fragments."""
+    fragments: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
