@@ -14,6 +14,7 @@ import torch
 
 from corral.gauges import models
 from corral.gauges.pace import Pace
+from corral.gauges.sizes import Shape
 
 _WINDOWS = 3
 _SLOW_S = 3.0
@@ -27,7 +28,7 @@ class Setting:
     """What is trained, and how."""
 
     model: str
-    form: models.Shape
+    form: Shape
     precision: str = "fp32"
     compute_s: float | None = None
     compiled: bool = False

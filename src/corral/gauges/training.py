@@ -22,12 +22,10 @@ import torch
 from corral.gauges import models
 from corral.gauges.peers import Peers
 from corral.gauges.report import tell
+from corral.gauges.sizes import ALONE, MODELS, MODES, PRECISIONS, Shape, flops, shape
 from corral.gauges.stepping import Setting, Timing, Trainee, timed
 
-MODES = ("plain", "ddp", "bf16", "powersgd", "local")
-ALONE = "alone"
-"""One process that synchronises with nobody: what the others are compared to."""
-_LEAST = Setting("gpt-1m", models.Shape(1, 1))
+_LEAST = Setting("gpt-1m", Shape(1, 1))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -132,12 +130,12 @@ def _row(trainee: Trainee, mode: str, count: int, timing: Timing, peers: Peers) 
         "ranks": count * peers.unit,
         **asdict(timing),
         "samples_s": samples_s,
-        "tokens_s": samples_s * form.length if models.MODELS[name].unit == "tokens" else None,
+        "tokens_s": samples_s * form.length if MODELS[name].unit == "tokens" else None,
     }
     if trainee.pace is not None:
         row["late_s"] = statistics.median(trainee.pace.late_s[-timing.steps :])
     else:
-        row["tflop_s"] = models.flops(name, trainee.parameters, form) * count * peers.unit / timing.step_s / 1e12
+        row["tflop_s"] = flops(name, trainee.parameters, form) * count * peers.unit / timing.step_s / 1e12
     if peers.device.type == "cuda":
         row["peak_memory_bytes"] = torch.cuda.max_memory_allocated(peers.device)
     return row
@@ -152,7 +150,7 @@ def _about(setting: Setting, options: argparse.Namespace) -> dict[str, object]:
         "gradient_bytes": count * 4,
         "batch": setting.form.batch,
         "length": setting.form.length,
-        "unit": models.MODELS[setting.model].unit,
+        "unit": MODELS[setting.model].unit,
         "precision": setting.precision,
         "compute_s": setting.compute_s,
         "compiled": setting.compiled,
@@ -176,19 +174,19 @@ def _machine(peers: Peers) -> dict[str, object]:
 def _setting(name: str, options: argparse.Namespace, device: Any) -> Setting:
     # With a stated time the batch only has to give gradients; a CPU that really computes gets a small one too.
     large = device.type == "cuda" and options.compute_ms is None
-    form = models.shape(name, large=large, batch=options.batch, length=options.sequence)
+    form = shape(name, large=large, batch=options.batch, length=options.sequence)
     compute_s = None if options.compute_ms is None else options.compute_ms / 1000
     return Setting(name, form, options.precision, compute_s, options.compile)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m corral.gauges.training", description=__doc__.partition("\n")[0])
-    parser.add_argument("--models", type=_names(models.MODELS), default=["gpt2-124m"], metavar="NAME,…")
+    parser.add_argument("--models", type=_names(MODELS), default=["gpt2-124m"], metavar="NAME,…")
     parser.add_argument("--modes", type=_names(MODES), default=list(MODES), metavar="NAME,…")
     parser.add_argument("--counts", type=_counts, help="numbers of nodes, such as 1,2,3; all by default")
     parser.add_argument("--batch", type=int, help="samples per process and step")
     parser.add_argument("--sequence", type=int, help="words per sample, or an image's width")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     parser.add_argument("--compute-ms", type=float, help="a stated compute time per step instead of a real one")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--every", type=int, default=50, help="steps per round of local")

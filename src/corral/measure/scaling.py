@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from corral.gauges.sizes import ALONE
 from corral.measure.records import Record
-
-ALONE = "alone"
-"""One process that synchronises with nobody; `corral.gauges.training` knows it too."""
 
 T = TypeVar("T")
 
