@@ -66,14 +66,18 @@ class Shape:
 
 
 def shape(name: str, *, large: bool, batch: int | None = None, length: int | None = None) -> Shape:
-    """The usual batch on a GPU (`large`), or the least that still gives every parameter a gradient."""
+    """The usual batch on a GPU (`large`), or the least that still gives every parameter a gradient.
+
+    A length that was asked for is that of words; images keep their size.
+    """
     size = MODELS[name]
     if isinstance(size, Gpt):
         usual = Shape(size.batch, size.context) if large else Shape(1, 16)
     else:
         # Batch normalisation needs two values of each channel, after the image was halved five times.
         usual = Shape(size.batch, _IMAGE) if large else Shape(1, 64)
-    return Shape(batch or usual.batch, length or usual.length)
+    longer = length if length and isinstance(size, Gpt) else usual.length
+    return Shape(batch or usual.batch, longer)
 
 
 def flops(name: str, count: int, form: Shape) -> float:

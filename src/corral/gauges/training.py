@@ -36,7 +36,7 @@ def main(words: list[str] | None = None) -> int:
     peers = Peers.meet()
     if peers.first:
         tell("machine", **_machine(peers))
-    for name in options.models:
+    for name in options.models or (["gpt2-124m"] if peers.device.type == "cuda" else ["gpt-4m"]):
         _measure_model(name, options, peers)
     peers.part()
     return 0
@@ -181,11 +181,11 @@ def _setting(name: str, options: argparse.Namespace, device: Any) -> Setting:
 
 def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m corral.gauges.training", description=__doc__.partition("\n")[0])
-    parser.add_argument("--models", type=_names(MODELS), default=["gpt2-124m"], metavar="NAME,…")
+    parser.add_argument("--models", type=_names(MODELS), metavar="NAME,…", help="by default one that fits the device")
     parser.add_argument("--modes", type=_names(MODES), default=list(MODES), metavar="NAME,…")
     parser.add_argument("--counts", type=_counts, help="numbers of nodes, such as 1,2,3; all by default")
     parser.add_argument("--batch", type=int, help="samples per process and step")
-    parser.add_argument("--sequence", type=int, help="words per sample, or an image's width")
+    parser.add_argument("--sequence", type=int, help="words per sample of a GPT")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     parser.add_argument("--compute-ms", type=float, help="a stated compute time per step instead of a real one")
     parser.add_argument("--compile", action="store_true")
