@@ -24,6 +24,10 @@ POWERSGD_RANK = 4
 _POWERSGD_FROM = 10
 """Steps with whole gradients at first: the very first ones are large and unlike each other."""
 
+_ONE_BUCKET_MB = 1 << 20
+"""For PowerSGD, whose later messages are sent when earlier ones have come: of several buckets, gloo would send them in
+another order on each rank, and they would be taken for each other's."""
+
 
 class Gradients:
     """A model whose gradients are the ranks' mean when `backward` has returned."""
@@ -35,7 +39,8 @@ class Gradients:
         self.on_bucket: Callable[[], None] | None = None
         """Called when gradients are ready, before they are exchanged."""
         self._powersgd = _powersgd_state(lanes) if mode == "powersgd" else None
-        self.model = DistributedDataParallel(model, process_group=lanes.groups[0])
+        bucket_mb = _ONE_BUCKET_MB if mode == "powersgd" else None
+        self.model = DistributedDataParallel(model, process_group=lanes.groups[0], bucket_cap_mb=bucket_mb)
         if mode != "plain":
             # No annotations: DDP compares them with its own types.
             self.model.register_comm_hook(None, lambda _, bucket: self._reduce(bucket))
