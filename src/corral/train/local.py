@@ -26,6 +26,8 @@ from corral.train.lanes import Lanes
 
 Tensor = Any
 
+OTHER_RANKS = "mode local continues on another number of ranks: all begin with the parameters that they shared"
+
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
@@ -155,7 +157,7 @@ class Local:
         for fragment in self._fragments:
             fragment.write(fragment.shared)
             fragment.begun = fragment.pending = None
-        say("mode local continues on another number of ranks: all begin with the parameters that they shared")
+        say(OTHER_RANKS)
 
     def _begin(self, fragment: Fragment) -> None:
         options, own = self._options, fragment.read()
