@@ -36,7 +36,11 @@ class Gradients:
         """Called when gradients are ready, before they are exchanged."""
         self._powersgd = _powersgd_state(lanes) if mode == "powersgd" else None
         self.model = DistributedDataParallel(
-            model, process_group=lanes.groups[0], bucket_cap_mb=_bucket_cap_mb(model, lanes) if self._powersgd else None
+            model,
+            process_group=lanes.groups[0],
+            bucket_cap_mb=_bucket_cap_mb(model, lanes) if self._powersgd else None,
+            # It would send all parameters to everybody, even to ranks that have made the same ones.
+            init_sync=not lanes.agree([*model.parameters(), *model.buffers()]),
         )
         if mode != "plain":
             # No annotations: DDP compares them with its own types.

@@ -7,6 +7,7 @@ NCCL does the same inside one group by socket threads (see `start.py`), so there
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ Tensor = Any
 
 GLOO_LANES = 4
 _LEAST_BYTES = 1 << 20
-"""Smaller pieces cost more than they win. Measured on 2.5 Gbit/s: four lanes take 4 times as long for 64 KiB, and twice
-as long for 1 MiB, because the threads of every lane have to wake up at every step of the ring."""
+"""Of a lane's share. Measured at 2.5 Gbit/s: four lanes take 4 times as long for 64 KiB, and twice as long for 1 MiB,
+because every lane's threads have to wake up at every step of the ring."""
 
 
 class Lanes:
@@ -63,6 +64,21 @@ class Lanes:
         for work in works:
             work.wait()
         return torch.cat(received, dim=1)
+
+    def agree(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether everybody has the same values, by their checksum: what has not to be sent starts at once."""
+        total = 0
+        try:
+            for tensor in tensors:
+                raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+                total = zlib.crc32(raw.numpy(), total)
+        except RuntimeError:  # without NumPy there is no fast way to the bytes
+            total = -1 - dist.get_rank()
+        device = "cpu" if self.backend == "gloo" else "cuda"
+        extremes = torch.tensor([total, -total], dtype=torch.int64, device=device)
+        dist.all_reduce(extremes, op=dist.ReduceOp.MAX, group=self.groups[0])
+        highest, lowest = extremes.tolist()
+        return bool(highest == -lowest)
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
         """Give everybody the first rank's values, whatever device they are on."""

@@ -61,7 +61,8 @@ class Local:
         self._options = options
         self._steps = 0
         # Everybody begins with the same parameters.
-        lanes.broadcast([*model.parameters(), *model.buffers()])
+        if not lanes.agree(held := [*model.parameters(), *model.buffers()]):
+            lanes.broadcast(held)
         self._fragments = cut(trained(model), options.fragments)
         self._exchange = Exchange(lanes, options.bits)
         self._background = Background()

@@ -28,6 +28,14 @@ def test_lanes_sum_as_one_group_does(three: list[dict[str, Any]]) -> None:
     assert all(rank["lanes"] for rank in three)
 
 
+def test_ranks_know_whether_they_have_the_same_parameters(three: list[dict[str, Any]]) -> None:
+    assert all(rank["agree"] == [True, False] for rank in three)
+
+
+def test_ranks_with_different_parameters_begin_with_the_first_ones(three: list[dict[str, Any]]) -> None:
+    assert all(rank["begins alike"] == {"plain": True, "ddp": True, "local": True} for rank in three)
+
+
 def test_an_all_reduce_goes_on_while_nobody_waits_for_it(three: list[dict[str, Any]]) -> None:
     assert all(rank["unattended"] for rank in three)
 

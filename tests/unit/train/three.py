@@ -21,6 +21,8 @@ def main(folder: Path) -> None:
     lanes = train.Lanes()
     found = {
         "lanes": _lanes_sum_as_one_group_does(run, lanes),
+        "agree": [lanes.agree([torch.ones(5)]), lanes.agree([torch.ones(5), torch.full((2,), float(run.rank))])],
+        "begins alike": _begins_alike(run),
         "unattended": _goes_on_while_nobody_waits(lanes),
         "packed": {bits: _packed(run, lanes, bits) for bits in (8, 4)},
         "far from diloco": _distance_from_diloco(run),
@@ -35,6 +37,20 @@ def _lanes_sum_as_one_group_does(run: train.Run, lanes: train.Lanes) -> bool:
     together = own.clone()
     dist.all_reduce(together)
     return bool(torch.equal(lanes.all_reduce(own).wait(), together))
+
+
+def _begins_alike(run: train.Run) -> dict[str, bool]:
+    """Whether ranks that have made different parameters have the same ones once they are kept together."""
+    found = {}
+    for mode in ("plain", "ddp", "local"):
+        torch.manual_seed(run.rank)
+        model = torch.nn.Linear(4, 4)
+        sync = train.Synchronizer(model, torch.optim.SGD(model.parameters(), lr=0.1), mode)
+        held = [torch.empty_like(model.weight) for _ in range(run.size)]
+        dist.all_gather(held, model.weight.detach())
+        found[mode] = all(torch.equal(one, held[0]) for one in held)
+        sync.close()
+    return found
 
 
 def _goes_on_while_nobody_waits(lanes: train.Lanes) -> bool:
