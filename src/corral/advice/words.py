@@ -113,21 +113,17 @@ def _about_ddp(case: Case, pays: Pays) -> str:
 def _batch(case: Case) -> int | None:
     """The smallest batch per node at which DDP reaches the target, where a step's time grows with its batch."""
 
-    def reached(factor: float) -> bool:
-        return predict_scaled(case, factor).efficiency >= case.target
+    def reached(batch: int) -> bool:
+        work = scaled(case.work, batch / case.work.batch)
+        return replace(case, work=work).predict(DDP).efficiency >= case.target
 
-    if not reached(_MOST_TIMES):
+    low, high = 0, case.work.batch * _MOST_TIMES
+    if not reached(high):
         return None
-    low, high = 1 / _MOST_TIMES, float(_MOST_TIMES)
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
+    while high - low > 1:
+        middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)
-    return max(1, math.ceil(case.work.batch * high - 0.01))
-
-
-def predict_scaled(case: Case, factor: float) -> Prediction:
-    """DDP with a batch that is larger by a factor."""
-    return replace(case, work=scaled(case.work, factor)).predict(DDP)
+    return high
 
 
 def _accumulate(case: Case) -> int | None:
