@@ -47,7 +47,7 @@ def given_link(bit_s: float, text: str) -> tuple[Link, str]:
     """A link of which only the nominal rate is known, and what is assumed about it."""
     link = Link(bit_s * TCP_SHARE)
     assumed = (
-        f"{TCP_SHARE:.0%} of it for TCP, {link.latency_s * 1e6:.0f} µs a message, {link.plain_share:.0%} of that "
+        f"{TCP_SHARE:.0%} of it for TCP, {link.plain_share:.0%} of that "
         f"reached by torch's DDP and {link.lanes_share:.0%} on lanes, as measured with gloo"
     )
     return link, f"given: {text}; assumed: {assumed}"

@@ -28,6 +28,7 @@ BUCKET_BYTES = 25 << 20
 _BF16_PASSES = 2
 _POWERSGD_PASSES = 8
 _OUTER_PASSES = 6
+_WHOLE_BITS = 32
 _POWERSGD_ROUNDS = 3
 """Vectors, then P, then Q: one all-reduce after the other for each bucket."""
 _LEAST_COMPRESSION = 2
@@ -40,12 +41,14 @@ class Link:
 
     bit_s: float
     """Raw TCP, one direction."""
-    latency_s: float = 150e-6
-    """Of one message of a ring, from one node to the next."""
     plain_share: float = 0.5
     """Of `bit_s`, reached by one all-reduce alone as torch comes."""
     lanes_share: float = 0.95
     """Of `bit_s`, reached on several lanes."""
+    plain_latency_s: float = 200e-6
+    """Of one message of a ring, from one node to the next."""
+    lanes_latency_s: float = 400e-6
+    """The same where every message is several."""
     at_once: int = 2
     """All-reduces of one group that are under way at a time: gloo has two threads, NCCL one stream."""
 
@@ -131,40 +134,45 @@ def predict(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
     if mode.name == "local":
         return _local(work, link, mode, nodes)
     buckets = [_Bucket.of(one, work, mode) for one in _buckets(work)]
-    transfers, end_s = _timeline(buckets, work, link, nodes)
-    rate = _rates(link, mode)
-    done = finished_s(transfers, one_bit_s=rate.one, all_bit_s=rate.all, at_once=link.at_once)
+    way = _Way.of(link, mode)
+    transfers, end_s = _timeline(buckets, work, way, nodes)
+    done = finished_s(transfers, one_bit_s=way.one_bit_s, all_bit_s=way.all_bit_s, at_once=link.at_once)
     rest_s = work.step_s * (1 - work.backward_to)
     step_s = max([end_s, *(at + one.after_s for at, one in zip(done, buckets, strict=True))]) + rest_s
-    exchange_s = sum(one.wait_s + _seconds(one.bits, rate.all) for one in transfers)
+    exchange_s = sum(one.wait_s + _seconds(one.bits, way.all_bit_s) for one in transfers)
     exposed_s = (step_s - work.step_s) / mode.accumulate
     return Prediction(mode, nodes, work.step_s + exposed_s, exchange_s / mode.accumulate, exposed_s)
 
 
 def all_reduce_s(size_bytes: float, link: Link, nodes: int, *, lanes: bool = True) -> float:
     """How long one all-reduce takes."""
-    rate = _rates(link, DDP if lanes else PLAIN)
-    return _ring_wait_s(link, nodes) + _seconds(_ring_bits(size_bytes, nodes), rate.one)
+    way = _Way.of(link, DDP if lanes else PLAIN)
+    return way.wait_s(nodes) + _seconds(_ring_bits(size_bytes, nodes), way.one_bit_s)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rates:
-    one: float
-    all: float
+class _Way:
+    """How fast one exchange is alone, and several at once."""
 
+    one_bit_s: float
+    all_bit_s: float
+    latency_s: float
 
-def _rates(link: Link, mode: Mode) -> _Rates:
-    lanes = link.bit_s * link.lanes_share
-    # PowerSGD is torch's own hook: it knows no lanes.
-    return _Rates(link.bit_s * link.plain_share, lanes) if mode.name in ("plain", "powersgd") else _Rates(lanes, lanes)
+    @classmethod
+    def of(cls, link: Link, mode: Mode) -> _Way:
+        lanes = link.bit_s * link.lanes_share
+        if mode.name in ("plain", "powersgd"):
+            # PowerSGD is torch's own hook: it knows no lanes.
+            plain = link.bit_s * link.plain_share
+            return cls(plain, max(plain, lanes), link.plain_latency_s)
+        return cls(lanes, lanes, link.lanes_latency_s)
+
+    def wait_s(self, nodes: int) -> float:
+        return 2 * (nodes - 1) * self.latency_s
 
 
 def _ring_bits(size_bytes: float, nodes: int) -> float:
     return 8 * size_bytes * 2 * (nodes - 1) / nodes
-
-
-def _ring_wait_s(link: Link, nodes: int) -> float:
-    return 2 * (nodes - 1) * link.latency_s
 
 
 def _seconds(bits: float, bit_s: float) -> float:
@@ -225,20 +233,22 @@ def _compressed_bytes(shape: Shape, rank: int) -> float:
     return low if low * _LEAST_COMPRESSION < whole else whole
 
 
-def _timeline(buckets: Sequence[_Bucket], work: Work, link: Link, nodes: int) -> tuple[list[Transfer], float]:
+def _timeline(buckets: Sequence[_Bucket], work: Work, way: _Way, nodes: int) -> tuple[list[Transfer], float]:
     """The transfers in order, and when the backward pass ends, with all that was computed for buckets on the way."""
     backward_s = work.step_s * (work.backward_to - work.backward_from)
     now = work.step_s * work.backward_from
     transfers = []
     for one in buckets:
         now += backward_s * one.ready_bytes / work.gradient_bytes + one.before_s
-        transfers.append(Transfer(now, _ring_bits(one.sent_bytes, nodes), one.rounds * _ring_wait_s(link, nodes)))
+        transfers.append(Transfer(now, _ring_bits(one.sent_bytes, nodes), one.rounds * way.wait_s(nodes)))
     return transfers, now
 
 
 def _local(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
     """Steps go on while a fragment is under way; it is waited for where it is late."""
-    size = work.gradient_bytes / mode.fragments * mode.bits / 32
+    # Packed numbers come in blocks with a scale each, which adds a bit to every one of them.
+    bits = mode.bits if mode.bits == _WHOLE_BITS else mode.bits + 1
+    size = work.gradient_bytes / mode.fragments * bits / _WHOLE_BITS
     exchange_s = all_reduce_s(size, link, nodes)
     outer_s = _OUTER_PASSES * work.gradient_bytes / mode.fragments / work.pass_byte_s
     begins = {round(one * mode.every / mode.fragments) for one in range(mode.fragments)}

@@ -12,14 +12,14 @@ from corral.inside.queue import Transfer, finished_s
 MIB = 1 << 20
 ALL = (PLAIN, DDP, BF16, POWERSGD, LOCAL, Mode("ddp", accumulate=4), Mode("local", bits=4))
 GPT2 = Work(step_s=0.18, parameters=124_000_000)
-IDEAL = Link(bit_s=1e9, latency_s=0, plain_share=1, lanes_share=1)
+IDEAL = Link(1e9, plain_share=1, lanes_share=1, plain_latency_s=0, lanes_latency_s=0)
 
 
 def test_a_ring_moves_each_byte_twice_but_for_a_node_s_own_share() -> None:
     # 2 (3-1)/3 of 3 MB are 4 MB, 32 Mbit: 32 ms at 1 Gbit/s, and 4 messages of 1 ms one after the other.
-    link = Link(bit_s=1e9, latency_s=1e-3, plain_share=0.5, lanes_share=1)
+    link = Link(1e9, plain_share=0.5, lanes_share=1, plain_latency_s=2e-3, lanes_latency_s=1e-3)
     assert all_reduce_s(3_000_000, link, 3) == pytest.approx(0.036)
-    assert all_reduce_s(3_000_000, link, 3, lanes=False) == pytest.approx(0.068)
+    assert all_reduce_s(3_000_000, link, 3, lanes=False) == pytest.approx(0.072)
 
 
 def test_one_bucket_is_exchanged_after_the_backward_pass_and_nothing_hides_it() -> None:
@@ -43,7 +43,7 @@ def test_early_buckets_travel_while_later_gradients_are_computed() -> None:
 
 
 def test_small_tensors_share_a_bucket_and_its_latency() -> None:
-    link = Link(bit_s=1e15, latency_s=1e-3)
+    link = Link(bit_s=1e15, lanes_latency_s=1e-3)
     many = predict(Work(step_s=1e-6, shapes=((256, 256),) * 16), link, DDP, 2)  # 4 MiB: a bucket of 1 and one of 3
     assert many.exchange_s == pytest.approx(2 * 2e-3, rel=1e-3)
 
@@ -56,7 +56,7 @@ def test_a_faster_link_never_makes_a_step_slower(mode: Mode) -> None:
 
 @pytest.mark.parametrize("mode", ALL, ids=str)
 def test_an_endless_link_costs_nothing_and_a_dead_one_everything(mode: Mode) -> None:
-    endless = Link(bit_s=1e18, latency_s=0)
+    endless = Link(bit_s=1e18, plain_latency_s=0, lanes_latency_s=0)
     work = Work(step_s=0.18, parameters=124_000_000, pass_byte_s=1e18)
     assert predict(work, endless, mode, 3).efficiency == pytest.approx(1, abs=1e-6)
     assert predict(work, Link(bit_s=0), mode, 3).efficiency == 0
