@@ -37,6 +37,7 @@ COMMANDS = {
     "hold": Entry("Keep waiting jobs from starting until they are released."),
     "release": Entry("Let held jobs start."),
     "requeue": Entry("Run jobs again, from their last checkpoint if they have one; ended ones too."),
+    "bench": Entry("How fast the cluster is."),
     "init": Entry("Look at machines over SSH and write the cluster file that fits them."),
     "up": Entry("Make the cluster what its file says. Safe to repeat, safe to interrupt."),
     "plan": Entry("Show what `up` would change, without changing anything."),

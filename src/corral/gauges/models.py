@@ -1,76 +1,14 @@
-"""Built-in models of known sizes with made-up data: what `corral bench ddp` trains.
-
-The GPT-2 sizes and the ResNet-50 size have the parameters of the originals; the small ones let a slow link be measured
-in seconds. Every model takes a batch and returns its loss.
-"""
+"""The built-in models, in torch, with made-up data. Every model takes a batch and returns its loss."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-
-@dataclass(frozen=True, slots=True)
-class Gpt:
-    """A GPT-style transformer; `context` is the longest sequence."""
-
-    layers: int
-    width: int
-    heads: int
-    words: int = 256
-    context: int = 128
-    batch: int = 32
-    """What keeps a large GPU busy."""
-
-    unit = "tokens"
-
-
-@dataclass(frozen=True, slots=True)
-class Conv:
-    """A convolutional net of bottleneck blocks."""
-
-    depths: tuple[int, ...] = (3, 4, 6, 3)
-    classes: int = 1000
-    batch: int = 256
-
-    unit = "images"
-
-
-MODELS: dict[str, Gpt | Conv] = {
-    "gpt-1m": Gpt(5, 128, 4),
-    "gpt-4m": Gpt(5, 256, 4),
-    "gpt-16m": Gpt(5, 512, 8),
-    "gpt2-124m": Gpt(12, 768, 12, words=50257, context=1024),
-    "gpt2-350m": Gpt(24, 1024, 16, words=50257, context=1024, batch=16),
-    "resnet50": Conv(),
-}
-
-_IMAGE = 224
-_CONV_FLOPS = 3 * 2 * 4.089e9
-"""Of one image of that size, forward and backward; multiplications and additions of ResNet-50 counted as two."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One process's share of a step: how many samples, and how long (words) or wide (pixels) each is."""
-
-    batch: int
-    length: int
-
-
-def shape(name: str, *, large: bool, batch: int | None = None, length: int | None = None) -> Shape:
-    """The usual batch on a GPU (`large`), or the least that still gives every parameter a gradient."""
-    size = MODELS[name]
-    if isinstance(size, Gpt):
-        usual = Shape(size.batch, size.context) if large else Shape(1, 16)
-    else:
-        # Batch normalisation needs two values of each channel, after the image was halved five times.
-        usual = Shape(size.batch, _IMAGE) if large else Shape(1, 64)
-    return Shape(batch or usual.batch, length or usual.length)
+from corral.gauges.sizes import MODELS, Conv, Gpt, Shape
 
 
 def build(name: str) -> nn.Module:
@@ -92,13 +30,6 @@ def data(name: str, form: Shape, device: Any) -> tuple[Any, Any]:
 def parameters(model: nn.Module) -> int:
     """How many it has; shared ones count once."""
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def flops(name: str, count: int, form: Shape) -> float:
-    """Operations of one step of one process: six per parameter and word, or those of ResNet-50 per image."""
-    if isinstance(MODELS[name], Gpt):
-        return 6.0 * count * form.batch * form.length
-    return _CONV_FLOPS * form.batch * (form.length / _IMAGE) ** 2
 
 
 class GptModel(nn.Module):

@@ -14,10 +14,11 @@ import torch
 
 from corral.gauges import models
 from corral.gauges.pace import Pace
+from corral.gauges.sizes import Shape
 
 _WINDOWS = 3
 _SLOW_S = 3.0
-"""Steps as slow as this hardly vary and would take minutes: two windows of them are enough."""
+"""What takes as long as this hardly varies and would take minutes: two windows are enough, warm or not."""
 _WARM = 3
 _WARM_S = 1.0
 
@@ -27,7 +28,7 @@ class Setting:
     """What is trained, and how."""
 
     model: str
-    form: models.Shape
+    form: Shape
     precision: str = "fp32"
     compute_s: float | None = None
     compiled: bool = False
@@ -133,9 +134,11 @@ def windows(budget_s: float, whole: int = 1) -> Generator[int, float, Timing]:
     while taken * warm < _WARM_S and warm < _WARM * whole:
         taken = (yield whole) / whole
         warm += whole
-    count = 2 if taken * whole > _SLOW_S else _WINDOWS
-    steps = whole * max(1, math.floor(budget_s / count / (taken * whole)))
-    found = []
-    for _ in range(count):
+    slow = taken * whole > _SLOW_S
+    # A first round of several steps does not do all that a round does: it is not counted.
+    found = [taken] if slow and whole == 1 else []
+    steps = whole * max(1, math.floor(budget_s / _WINDOWS / (taken * whole)))
+    while len(found) < (2 if slow else _WINDOWS):
         found.append((yield steps) / steps)
+    count = len(found)
     return Timing(statistics.median(found), min(found), max(found), count, steps * count)

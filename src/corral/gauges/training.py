@@ -22,11 +22,10 @@ import torch
 from corral.gauges import models
 from corral.gauges.peers import Peers
 from corral.gauges.report import tell
+from corral.gauges.sizes import ALONE, MODELS, MODES, PRECISIONS, Shape, flops, shape
 from corral.gauges.stepping import Setting, Timing, Trainee, timed
 
-MODES = ("plain", "ddp", "bf16", "powersgd", "local")
-ALONE = "alone"
-"""One process that synchronises with nobody: what the others are compared to."""
+_LEAST = Setting("gpt-1m", Shape(1, 1))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -36,8 +35,8 @@ def main(words: list[str] | None = None) -> int:
     torch.backends.cudnn.benchmark = True
     peers = Peers.meet()
     if peers.first:
-        tell("machine", **_machine(peers, options))
-    for name in options.models:
+        tell("machine", **_machine(peers))
+    for name in options.models or (["gpt2-124m"] if peers.device.type == "cuda" else ["gpt-4m"]):
         _measure_model(name, options, peers)
     peers.part()
     return 0
@@ -46,12 +45,10 @@ def main(words: list[str] | None = None) -> int:
 def _measure_model(name: str, options: argparse.Namespace, peers: Peers) -> None:
     setting = _that_fits(_setting(name, options, peers.device), options, peers)
     if peers.first:
-        tell("model", **_about(setting))
+        tell("model", **_about(setting, options))
     for count in _counted(options, peers):
-        alone = count * peers.unit == 1
-        for mode in (ALONE,) if alone else options.modes:
-            if peers.takes_part(count):
-                _measure_row(setting, mode, count, options, peers)
+        for mode in (ALONE,) if count * peers.unit == 1 else options.modes:
+            _measure_row(setting, mode, count, options, peers)
             peers.wait()
 
 
@@ -86,30 +83,41 @@ def _free(device: Any) -> None:
 
 def _measure_row(setting: Setting, mode: str, count: int, options: argparse.Namespace, peers: Peers) -> None:
     _free(peers.device)
-    trainee = Trainee(setting, peers.device)
-    synchronizer, whole = _synchronizer(trainee, mode, count, options, peers)
-    timing = timed(trainee.run, lambda taken: peers.slowest(taken, count), options.seconds, whole)
-    row = _row(trainee, mode, count, timing, peers)
-    if mode == ALONE:
-        row |= trainee.phases(5)
-    if synchronizer is not None:
+    # Who has no part still has to be there when groups are made; any model will do.
+    trainee = Trainee(setting if peers.takes_part(count) else _LEAST, peers.device)
+    synchronizer = _synchronizer(trainee, mode, count, options, peers)
+    if peers.takes_part(count):
+        whole = options.every if mode == "local" else 1
+        timing = timed(trainee.run, lambda taken: peers.slowest(taken, count), options.seconds, whole)
+        row = _row(trainee, mode, count, timing, peers)
+        if mode == ALONE and trainee.pace is None:
+            row |= trainee.phases(5)
+        if peers.first:
+            tell("row", **row)
+    if mode == "local":
+        # Waits for what is under way. To close it would average the whole model once more, seconds on a slow link.
+        synchronizer.state_dict()
+    elif synchronizer is not None:
         synchronizer.close()
-    if peers.first:
-        tell("row", **row)
 
 
-def _synchronizer(
-    trainee: Trainee, mode: str, count: int, options: argparse.Namespace, peers: Peers
-) -> tuple[Any, int]:
-    """What synchronises, and how many steps make up one of its rounds."""
+def _synchronizer(trainee: Trainee, mode: str, count: int, options: argparse.Namespace, peers: Peers) -> Any:
     if mode == ALONE:
-        return None, 1
+        return None
     train = importlib.import_module("corral.train")
-    chosen = {"every": options.every, "fragments": options.fragments}
-    local = {name: value for name, value in chosen.items() if value is not None} if mode == "local" else {}
-    synchronizer = train.Synchronizer(trainee.model, trainee.optimizer, mode=mode, ranks=peers.ranks(count), **local)
+    local = {"every": options.every, "fragments": options.fragments} if mode == "local" else {}
+    synchronizer = train.Synchronizer(trainee.model, trainee.optimizer, mode, ranks=peers.ranks(count), **local)
+    if mode == "powersgd" and peers.takes_part(count):
+        _past_the_beginning(synchronizer)
     trainee.called = torch.compile(synchronizer.model) if trainee.setting.compiled else synchronizer.model
-    return synchronizer, synchronizer.every if mode == "local" else 1
+    return synchronizer
+
+
+def _past_the_beginning(synchronizer: Any) -> None:
+    """Continue as a training whose first steps, in which PowerSGD sends whole gradients, are over."""
+    own = synchronizer.rank_state_dict()
+    synchronizer.load_state_dict(synchronizer.state_dict())
+    synchronizer.load_rank_state_dict({**own, "iter": own["start_powerSGD_iter"]})
 
 
 def _row(trainee: Trainee, mode: str, count: int, timing: Timing, peers: Peers) -> dict[str, object]:
@@ -122,18 +130,18 @@ def _row(trainee: Trainee, mode: str, count: int, timing: Timing, peers: Peers) 
         "ranks": count * peers.unit,
         **asdict(timing),
         "samples_s": samples_s,
-        "tokens_s": samples_s * form.length if models.MODELS[name].unit == "tokens" else None,
+        "tokens_s": samples_s * form.length if MODELS[name].unit == "tokens" else None,
     }
     if trainee.pace is not None:
         row["late_s"] = statistics.median(trainee.pace.late_s[-timing.steps :])
     else:
-        row["tflop_s"] = models.flops(name, trainee.parameters, form) * count * peers.unit / timing.step_s / 1e12
+        row["tflop_s"] = flops(name, trainee.parameters, form) * count * peers.unit / timing.step_s / 1e12
     if peers.device.type == "cuda":
         row["peak_memory_bytes"] = torch.cuda.max_memory_allocated(peers.device)
     return row
 
 
-def _about(setting: Setting) -> dict[str, object]:
+def _about(setting: Setting, options: argparse.Namespace) -> dict[str, object]:
     with torch.device("meta"):
         count = models.parameters(models.build(setting.model))
     return {
@@ -142,14 +150,16 @@ def _about(setting: Setting) -> dict[str, object]:
         "gradient_bytes": count * 4,
         "batch": setting.form.batch,
         "length": setting.form.length,
-        "unit": models.MODELS[setting.model].unit,
+        "unit": MODELS[setting.model].unit,
         "precision": setting.precision,
         "compute_s": setting.compute_s,
         "compiled": setting.compiled,
+        "every": options.every,
+        "fragments": options.fragments,
     }
 
 
-def _machine(peers: Peers, options: argparse.Namespace) -> dict[str, object]:
+def _machine(peers: Peers) -> dict[str, object]:
     cuda = peers.device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(peers.device) if cuda else platform.processor() or platform.machine(),
@@ -158,30 +168,29 @@ def _machine(peers: Peers, options: argparse.Namespace) -> dict[str, object]:
         "backend": peers.backend,
         "n": peers.most,
         "unit": peers.unit,
-        "stated": options.compute_ms is not None,
     }
 
 
 def _setting(name: str, options: argparse.Namespace, device: Any) -> Setting:
     # With a stated time the batch only has to give gradients; a CPU that really computes gets a small one too.
     large = device.type == "cuda" and options.compute_ms is None
-    form = models.shape(name, large=large, batch=options.batch, length=options.sequence)
+    form = shape(name, large=large, batch=options.batch, length=options.sequence)
     compute_s = None if options.compute_ms is None else options.compute_ms / 1000
     return Setting(name, form, options.precision, compute_s, options.compile)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m corral.gauges.training", description=__doc__.partition("\n")[0])
-    parser.add_argument("--models", type=_names(models.MODELS), default=["gpt2-124m"], metavar="NAME,…")
+    parser.add_argument("--models", type=_names(MODELS), metavar="NAME,…", help="by default one that fits the device")
     parser.add_argument("--modes", type=_names(MODES), default=list(MODES), metavar="NAME,…")
     parser.add_argument("--counts", type=_counts, help="numbers of nodes, such as 1,2,3; all by default")
     parser.add_argument("--batch", type=int, help="samples per process and step")
-    parser.add_argument("--sequence", type=int, help="words per sample, or an image's width")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--sequence", type=int, help="words per sample of a GPT")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     parser.add_argument("--compute-ms", type=float, help="a stated compute time per step instead of a real one")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--every", type=int, help="steps per round of local")
-    parser.add_argument("--fragments", type=int, help="parts that local sends one after the other")
+    parser.add_argument("--every", type=int, default=50, help="steps per round of local")
+    parser.add_argument("--fragments", type=int, default=4, help="parts that local sends one after the other")
     parser.add_argument("--seconds", type=float, default=6.0, help="time to measure each row for")
     return parser.parse_args(words)
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
+from corral.gauges.sizes import ALONE
 from corral.measure.records import Record
-
-ALONE = "alone"
-"""One process that synchronises with nobody; `corral.gauges.training` knows it too."""
 
 T = TypeVar("T")
 
@@ -39,6 +37,9 @@ class Model:
     precision: str = ""
     compute_s: float | None = None
     compiled: bool = False
+    every: int | None = None
+    """Steps of a round of `local`, which sends the model in so many fragments."""
+    fragments: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

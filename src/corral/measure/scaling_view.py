@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from corral.measure.scaling import ALONE, Model, Row, Scaling
+from corral.gauges.sizes import ALONE
+from corral.measure.scaling import Model, Row, Scaling
 from corral.plots.chart import Chart, Series
 from corral.plots.html import Section, Table, page
 

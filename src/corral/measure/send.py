@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 
 from corral.errors import CorralError, InputError, SlurmUnavailable
 from corral.jobs import environments
@@ -13,6 +14,7 @@ from corral.jobs.desk import Desk
 from corral.jobs.follow import follow
 from corral.jobs.outcome import End, Unit
 from corral.jobs.request import Environment, JobRequest, Resources
+from corral.jobs.snapshot import take
 from corral.jobs.submit import Prepared, Sent, ask, prepare, send
 from corral.measure.records import Record, Records
 
@@ -41,10 +43,15 @@ async def gauge(
     *,
     ddp: bool,
     variables: Mapping[str, str] | None = None,
+    folder: Path | None = None,
     notice: Notice = say_nothing,
 ) -> AsyncIterator[Record]:
-    """What `python3 -m MODULE ARGUMENTS…` tells on the nodes; with `ddp` one process per GPU, set up by torchrun."""
-    found = await ask(desk, resources, environment, None)
+    """What `python3 -m MODULE ARGUMENTS…` tells on the nodes; with `ddp` one process per GPU, set up by torchrun.
+
+    It runs in a copy of `folder`, or in an empty one.
+    """
+    snapshot = None if folder is None else await take(folder)
+    found = await ask(desk, resources, environment, snapshot)
     request = JobRequest(
         command=(environments.python(found.environment), "-m", module, *arguments),
         name=module.rpartition(".")[2],
@@ -54,14 +61,15 @@ async def gauge(
         variables=dict(variables or {}),
     )
     records = Records()
-    async for output in output_of(desk, request, notice, records.words):
+    prepared = prepare(desk, request, snapshot, has_code=found.has_code or snapshot is None)
+    async for output in output_of(desk, prepared, notice, records.words):
         for record in records.take(output):
             yield record
 
 
-async def output_of(desk: Desk, request: JobRequest, notice: Notice, words: Sequence[str]) -> AsyncIterator[bytes]:
+async def output_of(desk: Desk, prepared: Prepared, notice: Notice, words: Sequence[str]) -> AsyncIterator[bytes]:
     """What a job prints, until it has ended well. Where it has not, `words` are what it said last."""
-    sent = await _sent(desk, prepare(desk, request, None, has_code=True), notice)
+    sent = await _sent(desk, prepared, notice)
     waits_for = ""
     try:
         async for glance in follow(desk, Unit(sent.folder)):
@@ -71,7 +79,7 @@ async def output_of(desk: Desk, request: JobRequest, notice: Notice, words: Sequ
                 notice(f"job {sent.job_id} waits: {reason}")
             yield glance.output
             if glance.end is not None and glance.end.exit_code != 0:
-                raise _failed(glance.end, request.environment, words)
+                raise _failed(glance.end, prepared.request.environment, words)
     except (asyncio.CancelledError, GeneratorExit):
         await _cancel(desk, sent, notice)
         raise

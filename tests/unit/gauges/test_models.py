@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from corral.gauges import models  # noqa: E402 (needs torch)
+from corral.gauges.sizes import Shape, flops, shape  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -29,14 +30,14 @@ def test_a_model_has_as_many_parameters_as_the_original(name: str, count: int) -
 def test_the_least_batch_gives_every_parameter_a_gradient(name: str) -> None:
     torch.manual_seed(0)
     model = models.build(name)
-    model(*models.data(name, models.shape(name, large=False), "cpu")).backward()
+    model(*models.data(name, shape(name, large=False), "cpu")).backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
 
 
 def test_a_model_learns_its_batch() -> None:
     torch.manual_seed(0)
     model = models.build("gpt-1m")
-    batch = models.data("gpt-1m", models.Shape(2, 8), "cpu")
+    batch = models.data("gpt-1m", Shape(2, 8), "cpu")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     losses = []
     for _ in range(12):
@@ -49,9 +50,9 @@ def test_a_model_learns_its_batch() -> None:
 
 
 def test_a_gpt_of_a_gpu_reads_whole_contexts() -> None:
-    assert models.shape("gpt2-124m", large=True) == models.Shape(32, 1024)
-    assert models.shape("gpt2-124m", large=True, batch=4, length=256) == models.Shape(4, 256)
+    assert shape("gpt2-124m", large=True) == Shape(32, 1024)
+    assert shape("gpt2-124m", large=True, batch=4, length=256) == Shape(4, 256)
 
 
 def test_a_step_of_a_gpt_counts_six_operations_per_parameter_and_word() -> None:
-    assert models.flops("gpt2-124m", 124_439_808, models.Shape(32, 1024)) == pytest.approx(2.4466e13, rel=1e-4)
+    assert flops("gpt2-124m", 124_439_808, Shape(32, 1024)) == pytest.approx(2.4466e13, rel=1e-4)

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from corral.gauges.stepping import Timing, timed  # noqa: E402 (needs torch)
+from corral.gauges.stepping import Timing, timed
 
 
 class _Steps:
@@ -33,10 +33,16 @@ def test_fast_steps_fill_the_time_in_three_windows_and_warming_up_does_not_count
     assert (timing.windows, timing.steps) == (3, 600)
 
 
-def test_steps_that_take_seconds_are_taken_three_times_in_all() -> None:
+def test_steps_that_take_seconds_are_taken_twice_in_all() -> None:
     steps = _Steps(7.0)
     assert _time(steps, 6.0).windows == 2
-    assert steps.runs == [1, 1, 1]
+    assert steps.runs == [1, 1]
+
+
+def test_a_first_round_does_not_count_however_long_it_takes() -> None:
+    steps = _Steps(0.7, first_s=30.0)
+    assert _time(steps, 6.0, whole=10).step_s == pytest.approx(0.7)
+    assert steps.runs == [10, 10, 10]
 
 
 def test_rounds_are_never_cut() -> None:
