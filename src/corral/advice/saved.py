@@ -12,13 +12,11 @@ from corral.advice.inputs import Sourced
 from corral.advice.links import Timed, fitted_link
 from corral.advice.models import shapes_of
 from corral.errors import InputError
-from corral.inside.cost import Link, Work
+from corral.inside.cost import CPU, GPU, Link, Work
 
 Report = Mapping[str, Any]
 
 _ALONE = "alone"
-_ADAMW_TO_PASS = 3.5
-"""AdamW reads four numbers for each parameter and writes three; a pass over gradients reads one and writes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +73,23 @@ def steps_of_report(report: Report, source: str) -> list[Sourced]:
         alone = [row for row in report["rows"] if row["model"] == model["name"] and row["mode"] == _ALONE]
         if not alone:
             raise InputError(f"{source}: no step of {model['name']} on one node with one GPU. Measure one: --nodes 1")
-        found.append(Sourced(_work(model, alone[0]), f"measured: {source}", model["name"]))
+        found.append(
+            Sourced(_work(model, alone[0], on_gpu=report["machine"]["cuda"]), f"measured: {source}", model["name"])
+        )
     return found
 
 
-def _work(model: Report, alone: Report) -> Work:
-    phases = [alone.get(name) for name in ("forward_s", "backward_s", "optimizer_s")]
-    shapes = shapes_of(model["name"])
-    work = Work(alone["step_s"], parameters=model["parameters"], shapes=shapes, batch=model.get("batch") or 1)
-    if None in phases:
-        return work
-    forward_s, backward_s, optimizer_s = (float(phase or 0) for phase in phases)
-    whole_s = forward_s + backward_s + optimizer_s
-    return Work(
-        work.step_s,
-        parameters=work.parameters,
-        shapes=shapes,
-        batch=work.batch,
-        backward_from=forward_s / whole_s,
-        backward_to=(forward_s + backward_s) / whole_s,
-        pass_byte_s=_ADAMW_TO_PASS * work.gradient_bytes / optimizer_s if optimizer_s else work.pass_byte_s,
+def _work(model: Report, alone: Report, *, on_gpu: bool) -> Work:
+    work = Work(
+        alone["step_s"],
+        parameters=model["parameters"],
+        shapes=shapes_of(model["name"]),
+        batch=model.get("batch") or 1,
+        device=GPU if on_gpu else CPU,
+        stated=model.get("compute_s") is not None,
     )
+    if alone.get("forward_s") is None:
+        return work
+    forward_s, optimizer_s = alone["forward_s"], alone["optimizer_s"]
+    whole_s = forward_s + alone["backward_s"] + optimizer_s
+    return replace(work, backward_from=forward_s / whole_s, backward_to=1 - optimizer_s / whole_s)

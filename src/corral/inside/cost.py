@@ -24,10 +24,6 @@ FIRST_BUCKET_BYTES = 1 << 20
 BUCKET_BYTES = 25 << 20
 """As torch's DistributedDataParallel has them."""
 
-# Passes over the gradients that a mode makes besides its exchange, counted in torch's hooks.
-_BF16_PASSES = 2
-_POWERSGD_PASSES = 8
-_OUTER_PASSES = 6
 _WHOLE_BITS = 32
 _POWERSGD_ROUNDS = 3
 """Vectors, then P, then Q: one all-reduce after the other for each bucket."""
@@ -54,6 +50,25 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """How fast a node does what a mode costs besides the exchange: bytes of gradients in a second."""
+
+    bf16_byte_s: float
+    """Rounded, and back."""
+    powersgd_byte_s: float
+    copy_byte_s: float
+    """`local`: out of the model and back into it. Training waits for it."""
+    average_byte_s: float
+    """`local`: the outer optimizer's step, which goes on beside the training."""
+
+
+CPU = Device(bf16_byte_s=6e9, powersgd_byte_s=0.5e9, copy_byte_s=2e9, average_byte_s=1.5e9)
+"""One core of a server, measured with torch 2.13."""
+GPU = Device(bf16_byte_s=500e9, powersgd_byte_s=60e9, copy_byte_s=2e9, average_byte_s=1.5e9)
+"""Estimated from memory bandwidth and PCIe; `local` averages on the CPU."""
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """One training step of one node, with nothing exchanged."""
 
@@ -68,8 +83,9 @@ class Work:
     """The share of the step after which gradients begin to be ready."""
     backward_to: float = 1.0
     """The share after which all are; the optimizer follows."""
-    pass_byte_s: float = 500e9
-    """How many bytes of gradients the device reads, changes and writes in a second."""
+    device: Device = GPU
+    stated: bool = False
+    """The step's time is kept by sleeping, as in a benchmark without GPUs: what hooks compute fits into the sleep."""
 
     @property
     def gradient_bytes(self) -> int:
@@ -214,12 +230,13 @@ class _Bucket:
     @classmethod
     def of(cls, shapes: Sequence[Shape], work: Work, mode: Mode) -> _Bucket:
         size = 4.0 * sum(map(math.prod, shapes))
-        pass_s = size / work.pass_byte_s
         if mode.name == "bf16":
-            return cls(size, size / 2, 1, pass_s * _BF16_PASSES / 2, pass_s * _BF16_PASSES / 2)
+            half_s = size / work.device.bf16_byte_s / 2
+            return cls(size, size / 2, 1, half_s, half_s)
         if mode.name == "powersgd":
             sent = sum(_compressed_bytes(shape, mode.rank) for shape in shapes)
-            return cls(size, sent, _POWERSGD_ROUNDS, pass_s * _POWERSGD_PASSES / 2, pass_s * _POWERSGD_PASSES / 2)
+            half_s = size / work.device.powersgd_byte_s / 2
+            return cls(size, sent, _POWERSGD_ROUNDS, half_s, half_s)
         return cls(size, size)
 
 
@@ -235,11 +252,15 @@ def _compressed_bytes(shape: Shape, rank: int) -> float:
 
 def _timeline(buckets: Sequence[_Bucket], work: Work, way: _Way, nodes: int) -> tuple[list[Transfer], float]:
     """The transfers in order, and when the backward pass ends, with all that was computed for buckets on the way."""
+    begin_s = work.step_s * work.backward_from
     backward_s = work.step_s * (work.backward_to - work.backward_from)
-    now = work.step_s * work.backward_from
+    now, done_bytes = begin_s, 0.0
     transfers = []
     for one in buckets:
-        now += backward_s * one.ready_bytes / work.gradient_bytes + one.before_s
+        done_bytes += one.ready_bytes
+        kept_s = begin_s + backward_s * done_bytes / work.gradient_bytes
+        computed_s = now + backward_s * one.ready_bytes / work.gradient_bytes
+        now = (max(now, kept_s) if work.stated else computed_s) + one.before_s
         transfers.append(Transfer(now, _ring_bits(one.sent_bytes, nodes), one.rounds * way.wait_s(nodes)))
     return transfers, now
 
@@ -249,8 +270,10 @@ def _local(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
     # Packed numbers come in blocks with a scale each, which adds a bit to every one of them.
     bits = mode.bits if mode.bits == _WHOLE_BITS else mode.bits + 1
     size = work.gradient_bytes / mode.fragments * bits / _WHOLE_BITS
+    fragment_bytes = work.gradient_bytes / mode.fragments
     exchange_s = all_reduce_s(size, link, nodes)
-    outer_s = _OUTER_PASSES * work.gradient_bytes / mode.fragments / work.pass_byte_s
+    copy_s = fragment_bytes / work.device.copy_byte_s
+    average_s = fragment_bytes / work.device.average_byte_s
     begins = {round(one * mode.every / mode.fragments) for one in range(mode.fragments)}
     now = link_free_s = lap_s = 0.0
     under_way: list[tuple[int, float]] = []
@@ -260,10 +283,11 @@ def _local(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
             lap_s = now
         now += work.step_s
         if step % mode.every in begins:
-            link_free_s = max(now, link_free_s) + exchange_s
+            now += copy_s / 2
+            link_free_s = max(now, link_free_s) + exchange_s + average_s
             under_way.append((step + mode.overlap, link_free_s))
         while under_way and under_way[0][0] <= step:
-            now = max(now, under_way.pop(0)[1]) + outer_s
+            now = max(now, under_way.pop(0)[1]) + copy_s / 2
     step_s = (now - lap_s) / mode.every
     return Prediction(mode, nodes, step_s, exchange_s * mode.fragments / mode.every, step_s - work.step_s)
 

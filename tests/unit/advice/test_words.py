@@ -24,7 +24,7 @@ def test_three_workstations_on_2_5_gigabit_are_told_to_take_local_steps() -> Non
     found = recommend(case("2.5gbit"))
     assert found.best is not None
     assert found.best.mode.name == "local"
-    assert found.words[0].startswith("For one training: use local steps with H=50: 3.0× on three nodes.")
+    assert found.words[0].startswith("For one training: use local steps with H=50: 2.9× on three nodes.")
     assert "run three independent experiments, one per node: always 3×" in found.words[1]
 
 
