@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from corral.cli.bench_collective import COMMANDS, collective
 from corral.cli.bench_ddp import ddp
 
-app = typer.Typer(no_args_is_help=True, help="How fast the cluster is.")
+app = typer.Typer(no_args_is_help=True, help="How fast the cluster is, beside what its machines and links could do.")
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(collective)
 app.command("ddp")(ddp)
-
-
-@app.callback()
-def _group() -> None:
-    """A group also while it has one command."""

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from corral.cli.job_options import EnvOption, GpusOption, PartitionOption, TimeOption, UserOption, resources
-from corral.cli.terminal import ClusterOption, Interrupted, JsonOption, print_json, run
+from corral.cli.bench_collective import EnvOption, HtmlOption, PlotOption, draw_chart, write
+from corral.cli.job_options import GpusOption, PartitionOption, TimeOption, UserOption, resources
+from corral.cli.live import LiveLine, measured
+from corral.cli.terminal import ClusterOption, JsonOption, print_json
 from corral.errors import InputError
 from corral.gauges.sizes import MODELS, MODES
 from corral.measure import scaling_view
@@ -41,8 +43,8 @@ def ddp(
         float | None, typer.Option(min=0.1, help="How long to time each row.", show_default="6, of a script 20")
     ] = None,
     here: Annotated[bool, typer.Option("--here", help="On this machine, without Slurm.")] = False,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw plots here.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page with plots and tables.")] = None,
+    plot: PlotOption = False,
+    html: HtmlOption = None,
     as_json: JsonOption = False,
     gpus: GpusOption = None,
     time: TimeOption = None,
@@ -67,10 +69,8 @@ def ddp(
     place = Place(
         cluster, user, resources(1, gpus, None, None, time, partition, "", ""), env, counts_of(nodes), here
     )  # fmt: skip
-    try:
-        report = run(measure_training(what, place, _say, lambda row: _say(scaling_view.line(row))))
-    except Interrupted as stop:
-        raise Interrupted("interrupted; nothing goes on") from stop
+    live = LiveLine(quiet=as_json)
+    report = measured(measure_training(what, place, live.say, lambda row: live.say(scaling_view.line(row))), live)
     _show(report, as_json=as_json, plot=plot, html=html)
 
 
@@ -87,16 +87,9 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _say(line: str) -> None:
-    typer.secho(line, dim=True, err=True)
-
-
 def _show(report: Scaling, *, as_json: bool, plot: bool, html: Path | None) -> None:
     if html is not None:
-        try:
-            html.write_text(scaling_view.html(report), encoding="utf-8")
-        except OSError as problem:
-            raise InputError(f"{html} cannot be written: {problem.strerror}") from problem
+        write(html, scaling_view.html(report))
     if as_json:
         print_json(report.to_json())
         return
@@ -110,17 +103,7 @@ def _show(report: Scaling, *, as_json: bool, plot: bool, html: Path | None) -> N
         table = scaling_view.table(report, model)
         for line in columns(table.columns, table.rows, width=terminal_width(), gives_way=["EXTREMES"]):
             typer.echo(line)
-        if plot:
-            _plot(report, model.name)
+        for chart in scaling_view.charts(report, model) if plot else ():
+            draw_chart(chart)
     for warning in scaling_view.warnings(report):
         typer.echo(f"{typer.style('!', fg='yellow')} {warning}")
-
-
-def _plot(report: Scaling, name: str) -> None:
-    from corral.cli.sweep_view import chart_view
-    from corral.cli.terminal import console
-
-    model = next(model for model in report.models if model.name == name)
-    for chart in scaling_view.charts(report, model):
-        console.print()
-        console.print(chart_view(chart, min(console.width, 100)))

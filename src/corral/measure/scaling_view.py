@@ -24,10 +24,10 @@ def about(report: Scaling, model: Model) -> str:
     precision = f"{model.precision}, " if model.precision else ""
     if model.compute_s is not None:
         computing = f"computing is stated: {model.compute_s * 1000:.4g} ms a step"
-    elif report.machine.cuda or not model.batch:
+    elif report.machine.cuda:
         computing = f"computed by {report.machine.device}"
     else:
-        computing = f"computed by a CPU ({report.machine.device}); say --compute-ms to stand for a GPU"
+        computing = f"computed by a CPU ({report.machine.device})"
     return f"{size}{share}{precision}{'compiled, ' if model.compiled else ''}{computing}"
 
 
@@ -38,9 +38,8 @@ def _each(model: Model) -> str:
 def table(report: Scaling, model: Model) -> Table:
     """Modes and numbers of nodes of one model, with what it costs and brings."""
     rows = report.of(model.name)
-    unit = f"{model.unit or 'samples'}/s"
-    titles = ["MODE", "NODES", "STEP", "EXTREMES", "STEPS/S", unit.upper(), "SPEED-UP", "EFFICIENCY", "EXPOSED"]
-    shown = [(title, cells) for title, cells in _more(rows) if any(cells)]
+    titles = ["MODE", "NODES", "STEP", "EXTREMES", "STEPS/S", "SPEED-UP", "EFFICIENCY", "EXPOSED"]
+    shown = [(title, cells) for title, cells in _more(model, rows) if any(cells)]
     cells = [
         [
             row.mode,
@@ -48,7 +47,6 @@ def table(report: Scaling, model: Model) -> Table:
             _ms(row.step_s),
             f"{_ms(row.least_s)} – {_ms(row.most_s)}",
             f"{1 / row.step_s:.4g}",
-            _number(row.tokens_s or row.samples_s),
             _times(report.speedup(row)),
             _percent(report.efficiency(row)),
             "–" if report.base(row) == row else _ms(report.exposed_s(row)),
@@ -59,10 +57,11 @@ def table(report: Scaling, model: Model) -> Table:
     return Table([*titles, *(title for title, _ in shown)], cells)
 
 
-def _more(rows: tuple[Row, ...]) -> list[tuple[str, list[str]]]:
+def _more(model: Model, rows: tuple[Row, ...]) -> list[tuple[str, list[str]]]:
     """Columns that only some runs have."""
     return [
-        ("TFLOP/S", [_number(row.tflop_s, "") for row in rows]),
+        (f"{model.unit}/s".upper(), [_number(row.tokens_s or row.samples_s) for row in rows]),
+        ("TFLOP/S", [_number(row.tflop_s) for row in rows]),
         ("MEMORY", [f"{row.peak_memory_bytes / 2**30:.1f} GiB" if row.peak_memory_bytes else "" for row in rows]),
         ("LATE", [_ms(row.late_s) if row.late_s and row.late_s > _LATE * row.step_s else "" for row in rows]),
     ]
@@ -99,29 +98,33 @@ def charts(report: Scaling, model: Model) -> list[Chart]:
     if len(counts) < 2:
         return []
     modes = list(dict.fromkeys(row.mode for row in rows if row.mode != ALONE))
-    best = Series("n times one node", tuple((float(n), float(n)) for n in counts))
+    best = Series("n times one node", tuple((float(at), float(n)) for at, n in enumerate(counts)))
+    names = tuple(map(str, counts))
     return [
         Chart(
             f"{model.name}: efficiency",
             "nodes",
             "share of n times one node (%)",
             tuple(Series(mode, _points(report, rows, mode, share=True)) for mode in modes),
+            x_names=names,
         ),
         Chart(
             f"{model.name}: work done",
             "nodes",
             "times one node",
             (*(Series(mode, _points(report, rows, mode, share=False)) for mode in modes), best),
+            x_names=names,
         ),
     ]
 
 
 def _points(report: Scaling, rows: tuple[Row, ...], mode: str, *, share: bool) -> tuple[tuple[float, float], ...]:
+    places = {n: float(at) for at, n in enumerate(sorted({row.n for row in rows}))}
     found = []
     for row in rows:
         value = report.efficiency(row) if share else report.speedup(row)
         if row.mode in (ALONE, mode) and value is not None:
-            found.append((float(row.n), value * 100 if share else value))
+            found.append((places[row.n], value * 100 if share else value))
     return tuple(found)
 
 
@@ -142,8 +145,8 @@ def _ms(seconds: float | None) -> str:
     return f"{seconds * 1000:.4g} ms" if seconds < 1 else f"{seconds:.4g} s"
 
 
-def _number(value: float | None, nothing: str = "–") -> str:
-    return nothing if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _times(value: float | None) -> str:

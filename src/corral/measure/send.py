@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from corral.errors import CorralError, InputError, SlurmUnavailable
@@ -14,7 +15,7 @@ from corral.jobs.desk import Desk
 from corral.jobs.follow import follow
 from corral.jobs.outcome import End, Unit
 from corral.jobs.request import Environment, JobRequest, Resources
-from corral.jobs.snapshot import take
+from corral.jobs.snapshot import Snapshot, take
 from corral.jobs.submit import Prepared, Sent, ask, prepare, send
 from corral.measure.records import Record, Records
 
@@ -22,6 +23,7 @@ Notice = Callable[[str], None]
 """Takes what is worth a line while somebody waits: the job's number, why it has to wait."""
 
 _LAST_LINES = 12
+_RANK = re.compile(r"\[\d+\] .*\S")
 _NO_TORCH = "has no PyTorch"
 """What `corral.inside.torchrun` says where there is none."""
 
@@ -43,9 +45,9 @@ async def gauge(
     *,
     ddp: bool,
     variables: Mapping[str, str] | None = None,
-    folder: Path | None = None,
     notice: Notice = say_nothing,
-) -> AsyncIterator[Record]:
+    folder: Path | None = None,
+) -> AsyncGenerator[Record, None]:
     """What `python3 -m MODULE ARGUMENTS…` tells on the nodes; with `ddp` one process per GPU, set up by torchrun.
 
     It runs in a copy of `folder`, or in an empty one.
@@ -61,15 +63,22 @@ async def gauge(
         variables=dict(variables or {}),
     )
     records = Records()
-    prepared = prepare(desk, request, snapshot, has_code=found.has_code or snapshot is None)
-    async for output in output_of(desk, prepared, notice, records.words):
+    async for output in output_of(desk, request, notice, records.words, snapshot, has_code=found.has_code):
         for record in records.take(output):
             yield record
 
 
-async def output_of(desk: Desk, prepared: Prepared, notice: Notice, words: Sequence[str]) -> AsyncIterator[bytes]:
+async def output_of(
+    desk: Desk,
+    request: JobRequest,
+    notice: Notice,
+    words: Sequence[str],
+    snapshot: Snapshot | None = None,
+    *,
+    has_code: bool = False,
+) -> AsyncGenerator[bytes, None]:
     """What a job prints, until it has ended well. Where it has not, `words` are what it said last."""
-    sent = await _sent(desk, prepared, notice)
+    sent = await _sent(desk, prepare(desk, request, snapshot, has_code=has_code), notice)
     waits_for = ""
     try:
         async for glance in follow(desk, Unit(sent.folder)):
@@ -79,7 +88,7 @@ async def output_of(desk: Desk, prepared: Prepared, notice: Notice, words: Seque
                 notice(f"job {sent.job_id} waits: {reason}")
             yield glance.output
             if glance.end is not None and glance.end.exit_code != 0:
-                raise _failed(glance.end, prepared.request.environment, words)
+                raise _failed(glance.end, request.environment, words)
     except (asyncio.CancelledError, GeneratorExit):
         await _cancel(desk, sent, notice)
         raise
@@ -113,6 +122,9 @@ def _failed(end: End, environment: Environment, words: Sequence[str]) -> CorralE
     if any(_NO_TORCH in line for line in words):
         where = environment.where or "the nodes' own Python"
         return InputError(f"{where} has no PyTorch. Try: --env with an environment that has it and that all nodes see")
-    said = [line for line in words if line.strip()][-_LAST_LINES:]
+    # What ranks said themselves, if they did: torchrun and srun only say that one has failed.
+    said = [line for line in words if _RANK.match(line)] or [line for line in words if line.strip()]
     how = f"exit code {end.exit_code}" if end.state == "FAILED" else end.state.lower().replace("_", " ")
-    return GaugeFailed("\n".join([f"job {end.label} failed ({how}). Try: corral logs {end.label}", *said]))
+    return GaugeFailed(
+        "\n".join([f"job {end.label} failed ({how}). Try: corral logs {end.label}", *said[-_LAST_LINES:]])
+    )

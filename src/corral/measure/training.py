@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,7 +90,7 @@ class Script:
 
 async def train(
     desk: Desk, what: Training, resources: Resources, environment: str, notice: Notice = say_nothing
-) -> AsyncIterator[Record]:
+) -> AsyncGenerator[Record, None]:
     """Every number of nodes up to the resources', in one job."""
     async for record in gauge(desk, _GAUGE, what.arguments(), resources, environment, ddp=True, notice=notice):
         yield record
@@ -103,7 +103,7 @@ async def train_script(
     resources: Resources,
     environment: str,
     notice: Notice = say_nothing,
-) -> AsyncIterator[Record]:
+) -> AsyncGenerator[Record, None]:
     """One job after the other: a script has the whole job to itself."""
     for count in counts:
         asked = replace(resources, nodes=count)
@@ -121,7 +121,7 @@ async def train_script(
             yield record
 
 
-async def train_here(what: Training | Script, counts: Sequence[int], environment: str) -> AsyncIterator[Record]:
+async def train_here(what: Training | Script, counts: Sequence[int], environment: str) -> AsyncGenerator[Record, None]:
     """The same on this machine, without Slurm; a script is run by one process, by two, and so on."""
     if isinstance(what, Training):
         async for record in gauge_here(_GAUGE, what.arguments(), environment):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from corral.errors import InputError
-from corral.jobs.desk import Desk
 from corral.jobs.request import Resources
-from corral.jobs.site import SITE_FILE
 from corral.measure.records import Record
 from corral.measure.scaling import Row, Scaling, row_of, scaling
 from corral.measure.send import Notice
 from corral.measure.training import Script, Training, train, train_here, train_script
-from corral.slurm.text import NODES_SCRIPT, parse_nodes
+from corral.workflows.bench import environment_for, usable_nodes
 from corral.workflows.desk import open_desk
 
 
@@ -39,9 +34,9 @@ async def measure_training(
     """Everything that was asked for; rows are told as they come."""
     if place.here:
         return await _measure_here(what, place, on_row)
-    environment = place.environment or _own_environment(place.cluster)
+    environment = environment_for(place.cluster, place.environment)
     async with open_desk(place.cluster, place.user) as desk:
-        counts = place.counts or tuple(range(1, await _nodes(desk, place.resources) + 1))
+        counts = place.counts or tuple(range(1, len(await usable_nodes(desk, place.resources.partition)) + 1))
         resources = replace(place.resources, nodes=max(counts))
         if isinstance(what, Training):
             records = train(desk, replace(what, counts=counts), resources, environment, notice)
@@ -61,25 +56,6 @@ def _heard(record: Record, on_row: Callable[[Row], None]) -> Record:
     if record["kind"] == "row":
         on_row(row_of(record))
     return record
-
-
-async def _nodes(desk: Desk, wanted: Resources) -> int:
-    """All that can run jobs, in the partition that was asked for."""
-    nodes = parse_nodes(await desk.must(NODES_SCRIPT), "")
-    found = [node for node in nodes if node.healthy and (not wanted.partition or wanted.partition in node.partitions)]
-    if not found:
-        raise InputError(f"{desk.site.cluster} has no node that can run jobs now. Try: corral doctor")
-    return len(found)
-
-
-def _own_environment(cluster: str | None) -> str:
-    """On a local cluster the nodes see the operator's own environment, which may have torch."""
-    if cluster is None and Path(SITE_FILE).is_file():
-        return ""
-    from corral.workflows.state import find_cluster
-
-    has_torch = importlib.util.find_spec("torch") is not None
-    return sys.prefix if find_cluster(cluster).local is not None and has_torch else ""
 
 
 def counts_of(text: str) -> tuple[int, ...]:
