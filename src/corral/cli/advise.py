@@ -12,11 +12,15 @@ from corral.advice.inputs import GPUS, Given
 from corral.advice.models import MODELS
 from corral.advice.report import html, sources, table, to_json
 from corral.advice.words import Recommendation, recommend
+from corral.cli.bench_collective import Progress
 from corral.cli.columns import columns, terminal_width
 from corral.cli.job_options import EnvOption, UserOption
-from corral.cli.terminal import ClusterOption, JsonOption, print_json, run
+from corral.cli.live import LiveLine, measured
+from corral.cli.terminal import ClusterOption, JsonOption, print_json
 from corral.errors import InputError
+from corral.jobs.request import Resources
 from corral.workflows.advise import Question, answer
+from corral.workflows.bench import Place
 
 
 def advise(
@@ -51,16 +55,15 @@ def advise(
 ) -> None:
     """Whether training on several nodes pays, from measured or given link and step time; and how to make it pay."""
     question = Question(
-        link=link,
-        saved=tuple(saved or ()),
-        given=Given(step_ms, params, model, gpu, batch),
-        nodes=nodes,
-        target=target / 100,
-        environment=env,
-        cluster=cluster,
-        user=user,
+        Given(step_ms, params, model, gpu, batch),
+        target / 100,
+        Place(cluster, user, nodes, Resources(), env),
+        link,
+        tuple(saved or ()),
+        nodes,
     )
-    case = run(answer(question, lambda text: typer.secho(text, dim=True, err=True)))
+    live = LiveLine(quiet=as_json)
+    case = measured(answer(question, live.say, Progress("allreduce", live).take), live)
     found = recommend(case)
     if html_file is not None:
         _write(html_file, html(case, found))
