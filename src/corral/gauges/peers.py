@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import torch
+
+from corral import train
 
 _PATIENCE = timedelta(hours=2)
 """Whoever has no part in a row waits for it, however slow the link is."""
@@ -29,9 +30,9 @@ class Peers:
     @classmethod
     def meet(cls) -> Peers:
         """All ranks meet; a process that nobody started with others is alone."""
-        if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-            return cls(0, 1, torch.device("cuda" if torch.cuda.is_available() else "cpu"), "", 1, {})
-        run = importlib.import_module("corral.train").init()
+        run = train.init()
+        if run.size == 1:
+            return cls(0, 1, run.device, "", 1, {})
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         unit = here if here < run.size else 1
         groups = {

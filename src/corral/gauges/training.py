@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import platform
 import statistics
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 import torch
 
+from corral import train
 from corral.gauges import models
 from corral.gauges.peers import Peers
 from corral.gauges.report import tell
@@ -104,7 +104,6 @@ def _measure_row(setting: Setting, mode: str, count: int, options: argparse.Name
 def _synchronizer(trainee: Trainee, mode: str, count: int, options: argparse.Namespace, peers: Peers) -> Any:
     if mode == ALONE:
         return None
-    train = importlib.import_module("corral.train")
     local = {"every": options.every, "fragments": options.fragments} if mode == "local" else {}
     synchronizer = train.Synchronizer(trainee.model, trainee.optimizer, mode, ranks=peers.ranks(count), **local)
     if mode == "powersgd" and peers.takes_part(count):
