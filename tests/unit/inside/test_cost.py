@@ -114,11 +114,11 @@ def test_transfers_share_a_link_and_each_has_its_own_limit() -> None:
 
 
 def test_a_stated_step_hides_what_hooks_compute_while_it_sleeps() -> None:
-    # Two tensors above a bucket's size: PowerSGD computes 50 ms for each, half of it before its exchange.
-    tensor = (8 * MIB // 4096, 4096)
-    slow = Device(1e18, powersgd_byte_s=32 * MIB / 0.05, copy_byte_s=1e18, average_byte_s=1e18)
+    # Two tensors above a bucket's size: 50 ms of rounding for each, half of it before its exchange.
+    tensor = (8 * MIB,)
+    slow = Device(bf16_byte_s=32 * MIB / 0.05, powersgd_byte_s=1, copy_byte_s=1, average_byte_s=1)
     computing, sleeping = (
-        predict(Work(0.6, shapes=(tensor, tensor), device=slow, stated=stated), Link(1e18), POWERSGD, 2)
+        predict(Work(0.6, shapes=(tensor, tensor), device=slow, stated=stated), Link(1e18), BF16, 2)
         for stated in (False, True)
     )
     assert computing.exposed_s - sleeping.exposed_s == pytest.approx(0.025)
