@@ -27,7 +27,7 @@ _STATE = Path("/var/tmp/corral-bench/state")
 _LAST = Path("/var/tmp/corral-bench/advise.json")
 _PLOT = Path("docs/plots/predicted-and-measured.svg")
 _LINKS = ("100mbit", "1gbit", "2.5gbit", UNSHAPED)
-_TRAININGS = (Training("gpt-1m", 60), Training("gpt-4m", 120), Training("gpt-16m", 240))
+_TRAININGS = (Training("gpt-1m", 50), Training("gpt-4m", 100), Training("gpt-16m", 250))
 _MODES = ("plain", "ddp", "bf16", "powersgd", "local")
 
 
@@ -63,7 +63,7 @@ def _measured(given: argparse.Namespace) -> list[Report]:
             bed.link(rate)
             links = {str(nodes): bed.all_reduces(nodes) for nodes in range(2, NODES + 1)}
             steps = [bed.training(one, _MODES, given.seconds) for one in trainings]
-            runs.append({"link": rate, "allreduce": links, "ddp": steps})
+            runs.append({"link": rate, "cores": os.cpu_count(), "allreduce": links, "ddp": steps})
             _LAST.parent.mkdir(parents=True, exist_ok=True)
             _LAST.write_text(json.dumps(runs))
     finally:
@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.advise", description="Predicted and measured step times.")
     parser.add_argument("--release", default="trixie", help="the machines' Debian release")
     parser.add_argument("--links", default="", help="only these, with commas between them")
-    parser.add_argument("--seconds", type=float, default=3.0, help="to measure each cell for")
+    parser.add_argument("--seconds", type=float, default=2.0, help="to measure each cell for")
     parser.add_argument("--quick", action="store_true", help="a smoke run: the smallest model, nothing written down")
     parser.add_argument("--again", action="store_true", help="predict again for what the last run measured")
     parser.add_argument("--plots", action="store_true", help="only the tables and plots of the documentation")

@@ -19,6 +19,8 @@ from corral.workflows.down import down_cluster
 from corral.workflows.state import ClusterState
 
 NODES = 3
+EVERY = 20
+"""Steps of a round of `local`: fewer than usual, so that a round is over soon, and exchanges matter more."""
 UNSHAPED = "unshaped"
 _NAME = "bench-advise"
 Report = dict[str, Any]
@@ -54,7 +56,7 @@ class LinkBed:
 
     def training(self, what: Training, modes: Sequence[str], seconds: float) -> Report:
         """Steps on one, two and three nodes in every mode."""
-        pace = ("--compute-ms", str(what.compute_ms), "--seconds", str(seconds))
+        pace = ("--compute-ms", str(what.compute_ms), "--seconds", f"{seconds:g}", "--every", str(EVERY))
         return self._bench("ddp", "--nodes", str(NODES), "--models", what.model, "--modes", ",".join(modes), *pace)
 
     def remove(self) -> None:

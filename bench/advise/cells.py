@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from bench.advise.bed import EVERY
+
 from corral.advice.saved import link_of_report, steps_of_report
-from corral.inside.cost import Mode, predict
+from corral.inside.cost import Device, Mode, Work, predict
 
 Report = dict[str, Any]
 
@@ -41,9 +43,16 @@ def _of(run: Report, report: Report) -> Iterable[Cell]:
     steps = {step.model: step.work for step in steps_of_report(report, "")}
     for row in report["rows"]:
         if row["n"] > 1:
-            work = steps[row["model"]]
-            found = predict(work, links[row["n"]], Mode(row["mode"]), row["n"])
+            work = _sharing_cores(steps[row["model"]], row["n"], run["cores"])
+            found = predict(work, links[row["n"]], Mode(row["mode"], every=EVERY), row["n"])
             yield Cell(run["link"], row["model"], row["n"], row["mode"], work.step_s, found.step_s, row["step_s"])
+
+
+def _sharing_cores(work: Work, nodes: int, cores: int) -> Work:
+    """All machines are on this one: what hooks compute at the same time on more nodes than cores takes longer."""
+    share = min(1.0, cores / nodes)
+    device = Device(**{name: rate * share for name, rate in asdict(work.device).items()})
+    return replace(work, device=device)
 
 
 def median_error(found: Iterable[Cell]) -> float:
