@@ -14,9 +14,9 @@ class Link:
 
     bit_s: float
     """Raw TCP, one direction."""
-    plain_share: float = 0.5
+    plain_share: float = 0.94
     """Of `bit_s`, reached by one all-reduce alone as torch comes."""
-    lanes_share: float = 0.95
+    lanes_share: float = 0.96
     """Of `bit_s`, reached on several lanes."""
     plain_latency_s: float = 200e-6
     """Of one message of a ring, from one node to the next."""
