@@ -15,7 +15,7 @@ from corral.errors import InputError
 from corral.measure.collective import CollectiveReport, row_of
 from corral.measure.records import Record
 from corral.measure.words import gbit_s, parse_size, size_text
-from corral.workflows.bench import Place, Sizes, bench_collective
+from corral.workflows.bench import Place, Sizes, bench_collective, bench_nccl_tests
 
 COMMANDS = {
     "allreduce": "Time all-reduce over all nodes, tuned and untuned, beside what TCP alone carries.",
@@ -54,7 +54,15 @@ def collective(
     dtype: Annotated[str, typer.Option("--dtype", "-d", help=f"Of {', '.join(_DTYPES)}.")] = "float",
     backend: Annotated[str, typer.Option(help="nccl or gloo.", show_default="nccl with CUDA, else gloo")] = "",
     here: Annotated[bool, typer.Option("--here", help="On this machine, without Slurm.")] = False,
-    ranks: Annotated[int, typer.Option(min=1, help="With --here: processes.", show_default="one per GPU, or one")] = 0,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, help="With --here: processes.", show_default="one per GPU, or one")
+    ] = None,
+    nccl_tests: Annotated[
+        str, typer.Option(metavar="PATH", help="Run NVIDIA's nccl-tests of that path on the nodes.", show_default=False)
+    ] = "",
+    mpi: Annotated[
+        str, typer.Option(help="With --nccl-tests: of srun --mpi=list.", show_default="Slurm's default")
+    ] = "",
     plot: PlotOption = False,
     html: HtmlOption = None,
     as_json: JsonOption = False,
@@ -77,11 +85,17 @@ def collective(
         factor, iterations, warmup, dtype, backend,
     )  # fmt: skip
     place = Place(
-        cluster, user, nodes, resources(1, gpus, None, None, time, partition, "", ""), env, here, ranks
+        cluster, user, nodes, resources(1, gpus, None, None, time, partition, "", ""), env, here, ranks or 0
     )  # fmt: skip
+    writable(html)
     live = LiveLine(quiet=as_json)
-    progress = Progress(name, live)
-    report = measured(bench_collective(name, sizes, place, live.say, progress.take), live)
+    if nccl_tests:
+        if here or backend:
+            raise InputError("--nccl-tests runs on the cluster and has its own NCCL: leave --here and --backend out")
+        work = bench_nccl_tests(name, nccl_tests, mpi, sizes, place, live.say, lambda line: live.show(line.strip()))
+    else:
+        work = bench_collective(name, sizes, place, live.say, Progress(name, live).take)
+    report = measured(work, live)
     show(report, as_json=as_json, plot=plot, html=html)
 
 
@@ -134,6 +148,12 @@ def draw_chart(chart: object) -> None:
     assert isinstance(chart, Chart)
     console.print()
     console.print(chart_view(chart, min(console.width, 100)))
+
+
+def writable(path: Path | None) -> None:
+    """Better known before everything is measured."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise InputError(f"--html {path}: that is no file in a folder that there is")
 
 
 def write(path: Path, text: str) -> None:

@@ -49,7 +49,7 @@ def _table(report: CollectiveReport, variant: Variant, width: int | None) -> tup
     """Three lines of titles, as in nccl-tests, and the rows. Where it is narrow, what follows from the rest goes."""
     never = [] if report.limit_bit_s else ["of TCP"]
     digits = digits_of(variant)
-    for gone in ([], ["count"], ["count", "redop", "iters"]):
+    for gone in ([], ["count"], ["count", "redop", "iters"], ["count", "redop", "iters", "type"]):
         without = [*never, *gone]
         titles = [name for name in (*_FIRST, *_TIMES, *_TIMES, *_LAST) if name not in without]
         rows = [_cells(report, row, digits, without) for row in variant.rows]

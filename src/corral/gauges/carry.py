@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from corral.train.lanes import Lanes
@@ -28,15 +29,20 @@ def all_gather(lanes: Lanes, output: Any, tensor: Any) -> None:
 
 def reduce_scatter(lanes: Lanes, output: Any, tensor: Any) -> None:
     """Everybody's own part of the sum: rank r gets the r-th part of `tensor` in `output`."""
+    if len(lanes.groups) == 1:
+        _wait([dist.reduce_scatter_tensor(output, tensor, group=lanes.groups[0], async_op=True)])
+        return
+    # gloo reduces all of it for everybody. Sending the parts to their owners, who add, is half of that traffic.
     rows = tensor.view(lanes.size, output.numel())
-    works = []
+    received, works = [], []
     for group, begin, count in _shares(lanes, output):
-        if count == output.numel():
-            works.append(dist.reduce_scatter_tensor(output, tensor, group=group, async_op=True))
-            continue
-        pieces = [row.narrow(0, begin, count) for row in rows]
-        works.append(dist.reduce_scatter(output.narrow(0, begin, count), pieces, group=group, async_op=True))
+        sent = rows.narrow(1, begin, count).contiguous()
+        parts = torch.empty_like(sent)
+        works.append(dist.all_to_all_single(parts, sent, group=group, async_op=True))
+        received.append((output.narrow(0, begin, count), parts))
     _wait(works)
+    for place, parts in received:
+        torch.sum(parts, dim=0, dtype=parts.dtype, out=place)
 
 
 def send_receive(lanes: Lanes, output: Any, tensor: Any, *, to: int, source: int) -> None:

@@ -27,6 +27,9 @@ _RANK = re.compile(r"\[\d+\] .*\S")
 _NO_TORCH = "has no PyTorch"
 """What `corral.inside.torchrun` says where there is none."""
 
+NO_PROGRAM = "corral: there is no program "
+"""What a job says that was told to run one that its node does not have."""
+
 
 class GaugeFailed(CorralError):
     """A gauge did not come to its end; its last words are in the message."""
@@ -122,6 +125,8 @@ def _failed(end: End, environment: Environment, words: Sequence[str]) -> CorralE
     if any(_NO_TORCH in line for line in words):
         where = environment.where or "the nodes' own Python"
         return InputError(f"{where} has no PyTorch. Try: --env with an environment that has it and that all nodes see")
+    if missing := next((line for line in words if line.startswith(NO_PROGRAM)), ""):
+        return InputError(missing.removeprefix("corral: "))
     # What ranks said themselves, if they did: torchrun and srun only say that one has failed.
     said = [line for line in words if _RANK.match(line)] or [line for line in words if line.strip()]
     how = f"exit code {end.exit_code}" if end.state == "FAILED" else end.state.lower().replace("_", " ")

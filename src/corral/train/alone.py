@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from corral.inside.group import say
 from corral.train import fragments
+from corral.train.local import OTHER_RANKS
 
 
 class Alone:
@@ -14,6 +16,7 @@ class Alone:
     def __init__(self, model: Any, mode: str) -> None:
         self.name = "plain" if mode == "auto" else mode
         self.model = model
+        self._saved: list[dict[str, Any]] | None = None
 
     def stepped(self) -> None:
         """Nothing to do."""
@@ -39,6 +42,7 @@ class Alone:
     def load_rank_state_dict(self, _state: dict[str, Any] | None) -> None:
         if self._saved is not None:
             fragments.write_shared(self.model, self._saved)
+            say(OTHER_RANKS)
 
     def follow_model(self) -> None:
         """Nothing to do."""

@@ -24,6 +24,7 @@ _TIMED_STEPS = 3
 _WARM_STEPS = 1
 _PROBE_BYTES = 4 << 20
 _PROBES = 3
+CHOICES = ("ddp", "bf16", "local")
 _WELL = 0.9
 """A mode that gets this much out of the nodes is good enough, and the one that changes the training least is taken."""
 

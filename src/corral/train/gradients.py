@@ -24,10 +24,6 @@ POWERSGD_RANK = 4
 _POWERSGD_FROM = 10
 """Steps with whole gradients at first: the very first ones are large and unlike each other."""
 
-_ONE_BUCKET_MB = 1 << 20
-"""For PowerSGD, whose later messages are sent when earlier ones have come: of several buckets, gloo would send them in
-another order on each rank, and they would be taken for each other's."""
-
 
 class Gradients:
     """A model whose gradients are the ranks' mean when `backward` has returned."""
@@ -39,8 +35,13 @@ class Gradients:
         self.on_bucket: Callable[[], None] | None = None
         """Called when gradients are ready, before they are exchanged."""
         self._powersgd = _powersgd_state(lanes) if mode == "powersgd" else None
-        bucket_mb = _ONE_BUCKET_MB if mode == "powersgd" else None
-        self.model = DistributedDataParallel(model, process_group=lanes.groups[0], bucket_cap_mb=bucket_mb)
+        self.model = DistributedDataParallel(
+            model,
+            process_group=lanes.groups[0],
+            bucket_cap_mb=_bucket_cap_mb(model, lanes) if self._powersgd else None,
+            # It would send all parameters to everybody, even to ranks that have made the same ones.
+            init_sync=not lanes.agree([*model.parameters(), *model.buffers()]),
+        )
         if mode != "plain":
             # No annotations: DDP compares them with its own types.
             self.model.register_comm_hook(None, lambda _, bucket: self._reduce(bucket))
@@ -48,9 +49,8 @@ class Gradients:
         self._settling = False
 
     def switch(self, mode: str) -> None:
-        """Go on in another mode but `plain`."""
+        """Go on as `ddp` or `bf16`."""
         self.name = mode
-        self._powersgd = _powersgd_state(self._lanes) if mode == "powersgd" else None
 
     def stepped(self) -> None:
         """All is done before the optimizer's step."""
@@ -103,6 +103,7 @@ class Gradients:
         if self._powersgd is not None:
             from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
+            self._powersgd.process_group = self._lanes.groups[bucket.index() % len(self._lanes.groups)]
             return powerSGD_hook.powerSGD_hook(self._powersgd, bucket)
         if self.name == "bf16":
             short = buffer.to(torch.bfloat16).div_(self._lanes.size)
@@ -134,6 +135,21 @@ def _powersgd_state(lanes: Lanes) -> Any:
         matrix_approximation_rank=POWERSGD_RANK,
         start_powerSGD_iter=_POWERSGD_FROM,
     )
+
+
+def _bucket_cap_mb(model: Any, lanes: Lanes) -> float | None:
+    """Large enough for no more buckets than lanes.
+
+    torch's hook exchanges three things of a bucket, each when the one before has come. With gloo that is in some thread
+    at some time, so two buckets on one group would meet each other's numbers.
+    """
+    if lanes.backend != "gloo":
+        return None
+    parameters = list(model.parameters())
+    total = sum(parameter.numel() * parameter.element_size() for parameter in parameters)
+    # A bucket holds one type, and is closed when it is full: these are at most as many as there are lanes.
+    full = max(1, len(lanes.groups) // len({parameter.dtype for parameter in parameters}))
+    return float(1 + total / full / (1 << 20))
 
 
 def _done(value: Tensor) -> Any:

@@ -7,6 +7,7 @@ NCCL does the same inside one group by socket threads (see `start.py`), so there
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,21 @@ class Lanes:
         for work in works:
             work.wait()
         return torch.cat(received, dim=1)
+
+    def agree(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether everybody has the same values, by their checksum: what has not to be sent starts at once."""
+        total = 0
+        try:
+            for tensor in tensors:
+                raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+                total = zlib.crc32(raw.numpy(), total)
+        except RuntimeError:  # without NumPy there is no fast way to the bytes
+            total = -1 - dist.get_rank()
+        device = "cpu" if self.backend == "gloo" else "cuda"
+        extremes = torch.tensor([total, -total], dtype=torch.int64, device=device)
+        dist.all_reduce(extremes, op=dist.ReduceOp.MAX, group=self.groups[0])
+        highest, lowest = extremes.tolist()
+        return bool(highest == -lowest)
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
         """Give everybody the first rank's values, whatever device they are on."""

@@ -26,6 +26,8 @@ from corral.train.lanes import Lanes
 
 Tensor = Any
 
+OTHER_RANKS = "mode local continues on another number of ranks: all begin with the parameters that they shared"
+
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
@@ -59,7 +61,8 @@ class Local:
         self._options = options
         self._steps = 0
         # Everybody begins with the same parameters.
-        lanes.broadcast([*model.parameters(), *model.buffers()])
+        if not lanes.agree(held := [*model.parameters(), *model.buffers()]):
+            lanes.broadcast(held)
         self._fragments = cut(trained(model), options.fragments)
         self._exchange = Exchange(lanes, options.bits)
         self._background = Background()
@@ -155,7 +158,7 @@ class Local:
         for fragment in self._fragments:
             fragment.write(fragment.shared)
             fragment.begun = fragment.pending = None
-        say("mode local continues on another number of ranks: all begin with the parameters that they shared")
+        say(OTHER_RANKS)
 
     def _begin(self, fragment: Fragment) -> None:
         options, own = self._options, fragment.read()

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch.distributed as dist
 
 from corral.inside.group import say
-from corral.train import fragments, gradients
+from corral.train import auto, fragments, gradients
 from corral.train.alone import Alone
 from corral.train.auto import Auto
 from corral.train.gradients import Gradients
@@ -108,7 +108,7 @@ class Synchronizer:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Begin to continue; the model and the optimizer are loaded too before `load_rank_state_dict` follows."""
         self._saved = state
-        if isinstance(self._way, Auto) and state["mode"] != "auto":
+        if isinstance(self._way, Auto) and state["mode"] in auto.CHOICES:
             self._way.take(state["mode"])
         if self._is_same_mode():
             self._way.load_state_dict(state["state"])

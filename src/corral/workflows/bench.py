@@ -13,6 +13,7 @@ from corral.errors import InputError
 from corral.jobs.desk import Desk
 from corral.jobs.request import Resources
 from corral.jobs.site import SITE_FILE
+from corral.measure import nccl_tests
 from corral.measure.collective import CollectiveReport, report_of
 from corral.measure.here import gauge_here
 from corral.measure.records import Record
@@ -21,6 +22,7 @@ from corral.slurm.text import NODES_SCRIPT, PARTITIONS_SCRIPT, parse_nodes, pars
 from corral.workflows.desk import open_desk
 
 _PART = "\x1e"
+_MAX_BYTES = 64 << 20
 _PATIENCE_S = 3.0
 """Unless somebody names the largest size, sizes end where one run takes longer."""
 
@@ -72,6 +74,18 @@ class Sizes:
         }
         return [f"--{name}={value}" for name, value in options.items() if value is not None]
 
+    def nccl_tests_options(self) -> list[str]:
+        """The same for NVIDIA's programs."""
+        options = {
+            "-b": self.min_bytes,
+            "-e": self.max_bytes or _MAX_BYTES,
+            "-f": f"{self.factor:g}",
+            "-n": self.iterations,
+            "-w": self.warmup,
+            "-d": self.dtype,
+        }
+        return [word for name, value in options.items() if value is not None for word in (name, str(value))]
+
 
 async def bench_collective(
     collective: str, sizes: Sizes, place: Place, notice: Notice, on_record: Callable[[Record], None]
@@ -92,8 +106,28 @@ async def bench_collective(
     return report_of(records, where)
 
 
+async def bench_nccl_tests(
+    collective: str, path: str, mpi: str, sizes: Sizes, place: Place, notice: Notice, on_line: Callable[[str], None]
+) -> CollectiveReport:
+    """Run NVIDIA's own program on the nodes; every line is told as it comes."""
+    async with AsyncExitStack() as opened:
+        desk = await opened.enter_async_context(open_desk(place.cluster, place.user))
+        resources = await _resources(desk, place)
+        command, options = nccl_tests.program(collective, path), sizes.nccl_tests_options()
+        told = nccl_tests.lines_of(desk, command, options, resources, mpi, notice)
+        lines = []
+        async for line in await opened.enter_async_context(aclosing(told)):
+            on_line(line)
+            lines.append(line)
+        return nccl_tests.parse(lines, collective, desk.site.cluster)
+
+
+async def _resources(desk: Desk, place: Place) -> Resources:
+    return replace(place.resources, nodes=place.nodes or len(await usable_nodes(desk, place.resources.partition)))
+
+
 async def _sent(desk: Desk, arguments: list[str], place: Place, notice: Notice) -> AsyncGenerator[Record, None]:
-    resources = replace(place.resources, nodes=place.nodes or len(await usable_nodes(desk, place.resources.partition)))
+    resources = await _resources(desk, place)
     environment = environment_for(place.cluster, place.environment)
     return gauge(desk, "corral.gauges.collective", arguments, resources, environment, ddp=True, notice=notice)
 
