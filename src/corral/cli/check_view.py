@@ -107,6 +107,19 @@ def show_report(report: CheckReport) -> None:
     console.print(f"{verdict}: {counts}, {report.seconds:.1f} s")
 
 
+def show_quick(report: CheckReport) -> None:
+    """The quick check at the end of `up`: one line, and whatever it found."""
+    if report.ok:
+        jobs = next(result for result in report.results if result.rung == "gpus")
+        console.print(f"[green]✓[/] quick check: {jobs.summary}  [dim]{report.seconds:.1f} s[/]", soft_wrap=True)
+        return
+    bad = ", ".join(result.title for result in report.results if result.status == "failed")
+    console.print(
+        f"[red]✗[/] quick check: {bad}  [dim]{report.seconds:.1f} s; all of it: corral check[/]", soft_wrap=True
+    )
+    show_findings(report.findings)
+
+
 def show_plots(report: CheckReport) -> None:
     for chart in charts(report.results):
         console.print()

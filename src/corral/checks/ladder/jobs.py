@@ -36,7 +36,8 @@ for job in {numbers}; do
   printf '%s' {marker}; cat "$folder/$job.err"
 done
 """
-_START = """(timeout -k 3 {limit_s:.0f} srun {options} {command} </dev/null >"$folder/{number}.out" 2>"$folder/{number}.err"
+_START = """(timeout -k 3 {limit_s:.0f} srun {options} {command} </dev/null \\
+  >"$folder/{number}.out" 2>"$folder/{number}.err"
 echo $? >"$folder/{number}.code") &"""
 
 

@@ -64,8 +64,8 @@ LINK_CUT = Kind(
 SLOW_LINK = Kind(
     "slow-link",
     "A link is slow",
-    "TCP carries much less between the nodes than their links should. A node is named when everything that it takes part in "
-    "is slow, else the pair.",
+    "TCP carries much less between the nodes than their links should. A node is named when everything that it takes "
+    "part in is slow, else the pair.",
     "Look at `ethtool` of its interface (speed, errors), change the cable or the switch's port; something else may "
     "also be using the network.",
 )
