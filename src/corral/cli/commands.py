@@ -43,6 +43,7 @@ COMMANDS = {
     "status": Entry("The cluster on one screen, and what is wrong."),
     "doctor": Entry("What is wrong with the cluster, in plain words, and how to mend it."),
     "check": Entry("Prove that the cluster works, rung by rung, up to a training over all nodes."),
+    "bench": Entry("How fast the cluster is, beside what its machines and links could do."),
     "node": Entry("Grow, shrink and mend the cluster, one node at a time."),
     "ssh": Entry("Log in to a machine, or run one command on it.", _PASSES_ON),
     "down": Entry("End the cluster: local machines vanish, real ones stop and keep their data."),

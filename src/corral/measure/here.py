@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,7 +30,7 @@ exec {python} -m torch.distributed.run --standalone --nproc-per-node="$ranks" --
 
 async def gauge_here(
     module: str, arguments: Sequence[str], environment: str = "", *, ranks: int = 0
-) -> AsyncIterator[Record]:
+) -> AsyncGenerator[Record, None]:
     """What a gauge tells with one process per GPU that is seen here, or with one, or with as many as `ranks`."""
     python = str(Path(environment, "bin/python")) if environment else sys.executable
     script = _SCRIPT.format(

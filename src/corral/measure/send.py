@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
 from corral.errors import CorralError, InputError, SlurmUnavailable
 from corral.jobs import environments
@@ -42,7 +42,7 @@ async def gauge(
     ddp: bool,
     variables: Mapping[str, str] | None = None,
     notice: Notice = say_nothing,
-) -> AsyncIterator[Record]:
+) -> AsyncGenerator[Record, None]:
     """What `python3 -m MODULE ARGUMENTS…` tells on the nodes; with `ddp` one process per GPU, set up by torchrun."""
     found = await ask(desk, resources, environment, None)
     request = JobRequest(
@@ -59,7 +59,9 @@ async def gauge(
             yield record
 
 
-async def output_of(desk: Desk, request: JobRequest, notice: Notice, words: Sequence[str]) -> AsyncIterator[bytes]:
+async def output_of(
+    desk: Desk, request: JobRequest, notice: Notice, words: Sequence[str]
+) -> AsyncGenerator[bytes, None]:
     """What a job prints, until it has ended well. Where it has not, `words` are what it said last."""
     sent = await _sent(desk, prepare(desk, request, None, has_code=True), notice)
     waits_for = ""
