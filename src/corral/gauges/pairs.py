@@ -39,8 +39,7 @@ class Meeting:
     """Where the opponent of each round arrives; who comes early waits for the round."""
 
     def __init__(self, address: str, port: int) -> None:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._server = socket.create_server((address, port), family=family, backlog=128)
+        self._server = socket.create_server((address, port), family=_family(address), backlog=128)
         self._early: dict[str, socket.socket] = {}
 
     def wait_for(self, name: str, deadline: float) -> socket.socket:
@@ -63,7 +62,7 @@ def main() -> None:
     tell("link", node=own, speed_bit_s=link_speed(addresses[own]))
     # On the cluster's network alone, unless the others know this machine by an address that is not its own.
     address = _numeric(addresses[own])
-    address = address if any(held == address for _, held in interfaces()) else ""
+    address = address if _is_here(address) else ""
     meeting = Meeting(address, wanted.port + 1)
     began = time.monotonic()
     with tcp.Station(address, wanted.port):
@@ -142,6 +141,19 @@ def link_speed(address: str) -> float | None:
                 return None
             return mbit * 1e6 if mbit > 0 else None
     return None
+
+
+def _is_here(address: str) -> bool:
+    try:
+        with socket.socket(_family(address), socket.SOCK_STREAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _family(address: str) -> int:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 def _numeric(address: str) -> str:

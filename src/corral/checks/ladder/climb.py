@@ -13,6 +13,7 @@ from corral.checks.ladder.rung import Outcome, Result, Rung
 from corral.checks.ladder.site import Site
 from corral.checks.ladder.standing import daemons, nodes, trust
 from corral.checks.ladder.storage import storage
+from corral.checks.ladder.training import allreduce, training
 from corral.checks.nodes import findings_in, node_cases
 from corral.errors import HostError
 
@@ -25,6 +26,8 @@ RUNGS: tuple[Rung, ...] = (
     Rung("overlap", "jobs side by side", overlap),
     Rung("hello", "one job on all nodes", hello),
     Rung("pairs", "every pair of nodes", pairs),
+    Rung("allreduce", "all-reduce", allreduce, needs=("pairs",)),
+    Rung("training", "a small training", training),
 )
 QUICK = ("daemons", "munge", "nodes", "storage", "gpus")
 """What is asked at the end of `up`: it takes about a second."""

@@ -17,7 +17,18 @@ def charts(results: Sequence[Result]) -> list[Chart]:
         found.append(_overlap(numbers["overlap"]["intervals"]))
     if numbers.get("pairs"):
         found += _pairs(numbers["pairs"]["pairs"])
+    if numbers.get("allreduce", {}).get("tcp_bit_s"):
+        found.append(_allreduce(numbers["allreduce"]))
+    if numbers.get("training", {}).get("losses"):
+        points = tuple((float(step), float(loss)) for step, loss in numbers["training"]["losses"])
+        found.append(Chart("A small training over all nodes", "step", "loss", (Series("loss", points),)))
     return found
+
+
+def _allreduce(total: dict[str, Any]) -> Chart:
+    bars = Series("", ((0.0, total["tcp_bit_s"] / 1e9), (1.0, total["bus_bit_s"] / 1e9)))
+    names = ("TCP, slowest pair", f"all-reduce, {total['backend']}")
+    return Chart("All-reduce beside what TCP carries", "", "Gbit/s", (bars,), kind=Kind.BAR, x_names=names)
 
 
 def _overlap(intervals: Sequence[Sequence[float]]) -> Chart:
