@@ -6,13 +6,14 @@ Every job has a time limit and carries the ladder's name, by which all of them a
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from corral.errors import Lost
+from corral.errors import CheckError, Lost
 from corral.gauges.report import MARK
 from corral.hosts.base import Host, as_user
 
@@ -21,6 +22,9 @@ _LIMIT_MINUTES = 3
 _LONG_S = 90
 _TO_TELL_S = 15
 _TIMED_OUT = (124, 137)
+# What srun says of every task that failed, whatever the task itself has said.
+_NOISE = re.compile(r"task \d+: Exited with|Job step aborted|Terminating StepId|SIGTERM|CANCELLED AT")
+_OTHER_VERSION = re.compile(r"No module named '?corral")
 _BUSY = ("nodes are busy", "Unable to allocate resources: Immediate execution impossible")
 
 # All at once, each with its own files: what one says does not mix with what another says.
@@ -77,6 +81,10 @@ class Answer:
         """It did not start because others were faster; that is no fault of the cluster."""
         return not self.ok and any(text in self.words for text in _BUSY)
 
+    @property
+    def lacks_corral(self) -> bool:
+        return not self.ok and _OTHER_VERSION.search(self.words) is not None
+
 
 class Jobs:
     """Sends jobs to one cluster."""
@@ -105,6 +113,10 @@ class Jobs:
         if len(parts) < 3 * len(jobs):
             raise Lost(self._head.name, f"the jobs' answers did not come: {done.last_words()}")
         answers = [read_answer(*parts[3 * number : 3 * number + 3]) for number in range(len(jobs))]
+        others = [node for job, answer in zip(jobs, answers, strict=True) if answer.lacks_corral for node in job.nodes]
+        if others:
+            names = ", ".join(dict.fromkeys(others))
+            raise CheckError(f"{names}: this version of Corral is not on the machines. Try: corral up")
         if any(answer.exit_code in _TIMED_OUT for answer in answers):
             await self.cancel()
         return answers
@@ -146,7 +158,7 @@ def read_answer(code: str, out: str, err: str) -> Answer:
             records.append(json.loads(content))
         elif line.strip():
             words.append(line)
-    words += [line for line in err.splitlines() if line.strip()]
+    words += [line for line in err.splitlines() if line.strip() and not _NOISE.search(line)]
     exit_code = int(code.strip() or 1)
     words += ["it was not over in time"] if exit_code in _TIMED_OUT else []
-    return Answer(exit_code, tuple(records), "\n".join(words[-6:]))
+    return Answer(exit_code, tuple(records), "; ".join(words[-4:]))

@@ -51,6 +51,7 @@ async def storage(site: Site) -> Outcome:
     finally:
         await _clean(site, able, folder, user)
     seen = see(wrote, read)
+    site.unfit.update(dict.fromkeys(seen.failed, "no job runs there"))
     who = user or "root"
     found = [*missing, *blame(seen, mount, who)]
     fine = f"{len(able)} nodes write {mount} as {who} and read each other's files{site.without}"

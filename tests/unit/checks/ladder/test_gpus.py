@@ -64,7 +64,7 @@ def test_a_job_that_failed_is_told_in_its_own_words_and_one_that_found_the_node_
 
 def test_what_a_gauge_tells_is_told_from_what_srun_says() -> None:
     answer = read_answer("0\n", 'hello\n0: corral-gauge {"kind": "hello", "node": "n1"}\n', "srun: a warning\n")
-    assert (answer.ok, answer.records[0]["node"], answer.words) == (True, "n1", "hello\nsrun: a warning")
+    assert (answer.ok, answer.records[0]["node"], answer.words) == (True, "n1", "hello; srun: a warning")
 
 
 def test_a_job_that_was_not_over_in_time_says_so() -> None:
