@@ -1,12 +1,9 @@
-"""A small training over all nodes, each with data of its own: its loss must fall, and all must learn the same.
-
-`srun python3 -m corral.gauges.converge STEPS`, one process per node.
-"""
+"""A small training over all ranks, each with data of its own: its loss must fall, and all must learn the same."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
+import time
 
 import torch
 import torch.distributed as dist
@@ -20,11 +17,9 @@ _EVERY = 5
 """How often the loss is told."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("steps", type=int)
-    steps = parser.parse_args().steps
-    run = train.init()
+def learn(run: train.Run, steps: int) -> None:
+    """Tells the loss on the way, and at the end what everybody learned."""
+    began = time.perf_counter()
     torch.manual_seed(0)
     teacher = torch.randn(_WIDTH, 1, device=run.device) / _WIDTH**0.5
     model = torch.nn.Sequential(torch.nn.Linear(_WIDTH, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1))
@@ -41,9 +36,8 @@ def main() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    _tell_end(run, model)
+    _tell_end(run, model, time.perf_counter() - began)
     sync.close()
-    dist.destroy_process_group()
 
 
 def _tell_loss(run: train.Run, step: int, loss: torch.Tensor) -> None:
@@ -53,14 +47,10 @@ def _tell_loss(run: train.Run, step: int, loss: torch.Tensor) -> None:
         tell("loss", step=step, loss=float(average))
 
 
-def _tell_end(run: train.Run, model: torch.nn.Module) -> None:
+def _tell_end(run: train.Run, model: torch.nn.Module, seconds: float) -> None:
     parameters = torch.cat([parameter.detach().flatten() for parameter in model.parameters()]).cpu()
     own = hashlib.sha256(parameters.numpy().tobytes()).hexdigest()[:16]
     digests: list[str] = [""] * run.size
     dist.all_gather_object(digests, own)
     if run.rank == 0:
-        tell("end", backend=run.backend, ranks=run.size, digests=digests)
-
-
-if __name__ == "__main__":
-    main()
+        tell("end", backend=run.backend, ranks=run.size, digests=digests, seconds=seconds)

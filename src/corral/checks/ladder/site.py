@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corral.checks.finding import Finding
-from corral.checks.ladder.jobs import Jobs
+from corral.checks.ladder.jobs import Answer, Jobs
 from corral.checks.ladder.pair_results import Pair
 from corral.checks.ladder.thresholds import Thresholds
 from corral.checks.node_case import Case
@@ -38,6 +38,8 @@ class Site:
     unfit: dict[str, str] = field(default_factory=dict)
     """Nodes that are sent no jobs, with the reason in a few words."""
     pairs: Sequence[Pair] = ()
+    proof: Answer | None = None
+    """What came of the job with torch, which two rungs share."""
 
     @property
     def head(self) -> Host:

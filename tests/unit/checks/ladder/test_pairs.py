@@ -17,15 +17,17 @@ GBIT = 1e9
 def tournament(nodes: int, slow: dict[str, float] | None = None, latency_s: float = 5e-5) -> list[Pair]:
     """Every pair at 2.3 Gbit/s, or at the rate of its slower node."""
     rates = {f"n{number}": 2.3 * GBIT for number in range(nodes)} | (slow or {})
-    return [Pair(a, b, latency_s, *[min(rates[a], rates[b])] * 2) for a, b in combinations(rates, 2)]
+    return [Pair(a, b, latency_s, min(rates[a], rates[b]), min(rates[a], rates[b])) for a, b in combinations(rates, 2)]
 
 
 def bad(pairs: list[Pair], *names: str) -> list[Pair]:
     return [pair for pair in pairs if f"{pair.a}{pair.b}" in names]
 
 
-def found(pairs: list[Pair], limits: Thresholds | None = None, **speeds: float) -> list[tuple[str, str]]:
-    findings = judge_pairs("lab", pairs, speeds, limits or Thresholds())
+def found(
+    pairs: list[Pair], limits: Thresholds | None = None, speeds: dict[str, float] | None = None
+) -> list[tuple[str, str]]:
+    findings = judge_pairs("lab", pairs, speeds or {}, limits or Thresholds())
     return [(finding.where, finding.kind) for finding in findings]
 
 
@@ -87,13 +89,13 @@ def test_a_local_cluster_s_links_are_judged_by_what_they_are_shaped_to() -> None
 
 def test_negotiated_speeds_decide_what_a_pair_must_carry() -> None:
     fast = {"n0": 10 * GBIT, "n1": 10 * GBIT, "n2": 10 * GBIT}
-    assert found(tournament(3), **fast) == [("lab", "slow-link")]
+    assert found(tournament(3), speeds=fast) == [("lab", "slow-link")]
 
 
 def test_a_port_that_negotiated_less_is_named_even_though_it_carries_what_it_negotiated() -> None:
     pairs = tournament(3, {"n1": 0.094 * GBIT})
     speeds = {"n0": 2.5 * GBIT, "n1": 0.1 * GBIT, "n2": 2.5 * GBIT}
-    assert found(pairs, **speeds) == [("n1", "link-negotiated")]
+    assert found(pairs, speeds=speeds) == [("n1", "link-negotiated")]
 
 
 def test_the_owner_s_own_limit_counts_alone() -> None:
