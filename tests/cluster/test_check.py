@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.lab import Lab, eventually, make_lab
+from tests.cluster.people import needs_torch
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +58,18 @@ def queue(lab: Lab) -> str:
     return lab.ssh("node0", "squeue -h")
 
 
+@needs_torch
 def test_a_healthy_cluster_passes_every_rung_and_nothing_of_it_stays_behind(lab: Lab, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     report = lab.json("check", "--html", str(page))
     assert (report["version"], report["ok"], report["nodes"]) == (1, True, ["node0", "node1", "node2"])
     assert report["seconds"] < 90
-    passed = [rung["rung"] for rung in report["rungs"] if rung["status"] == "passed"]
-    assert passed[:8] == ["daemons", "munge", "nodes", "storage", "gpus", "overlap", "hello", "pairs"]
+    assert list(rungs(report)) == [
+        *("daemons", "munge", "nodes", "storage", "gpus", "overlap", "hello", "pairs", "allreduce", "training")
+    ]
+    assert {rung["status"] for rung in report["rungs"]} == {"passed"}
+    assert rungs(report)["allreduce"]["numbers"]["wrong"] == 0
+    assert rungs(report)["training"]["numbers"]["same_parameters"]
     assert rungs(report)["overlap"]["numbers"]["at_once"] == 3
     assert rungs(report)["overlap"]["numbers"]["jobs"] == 4
     assert len(rungs(report)["pairs"]["numbers"]["pairs"]) == 3
@@ -169,3 +175,4 @@ def test_an_interrupted_check_leaves_no_job_behind(lab: Lab) -> None:
 def test_what_does_not_exist_is_refused_with_what_does(lab: Lab) -> None:
     assert "rungs: daemons, munge" in lab.corral("check", "--only", "pears", exit_code=2)
     assert "its nodes: node0, node1, node2" in lab.corral("check", "--nodes", "node9", exit_code=2)
+    assert "/usr/bin/python does not run" in lab.corral("check", "--env", "/usr", exit_code=2)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corral.checks.finding import Finding
 from corral.checks.ladder.climb import QUICK, RUNGS, OnRung, climb
@@ -26,6 +27,8 @@ from corral.workflows.session import Session, find_out, open_session
 _QUICK_PATIENCE_S = 3
 _QUICK_LONGEST_S = 20.0
 _REASON = 120
+# Looks without loading it, which takes seconds.
+_HAS_TORCH = "import importlib.util as util, sys; sys.exit(0 if util.find_spec('torch') else 3)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ async def check_cluster(
             if cluster.head.facts.slurm_version is None:
                 raise CheckError(f"{cluster.head.name}: there is no Slurm on the head yet. Try: corral up")
             jobs = Jobs(session.head, list(spec.all_partitions))
-            site = _site(session, cluster, jobs, wanted)
+            site = replace(_site(session, cluster, jobs, wanted.nodes), **await _python(session, wanted))
             results = await climb(site, wanted.only or [rung.name for rung in RUNGS], on_rung)
             drained = await _drain(site, results) if wanted.drain else ()
             return CheckReport(spec.name, site.nodes, tuple(results), time.monotonic() - began, drained)
@@ -95,27 +98,35 @@ async def quick_check(session: Session, cluster: Cluster) -> CheckReport:
     jobs = Jobs(
         session.head, list(session.spec.all_partitions), patience_s=_QUICK_PATIENCE_S, longest_s=_QUICK_LONGEST_S
     )
-    site = _site(session, cluster, jobs, Wanted())
+    site = _site(session, cluster, jobs)
     results = await climb(site, QUICK, lambda _rung, _result: None)
     return CheckReport(session.spec.name, site.nodes, tuple(results), time.monotonic() - began)
 
 
-def _site(session: Session, cluster: Cluster, jobs: Jobs, wanted: Wanted) -> Site:
-    python, why_not = _python(session.spec, wanted.env)
-    nodes = tuple(node.name for node in cluster.compute_nodes if not wanted.nodes or node.name in wanted.nodes)
-    limits = Thresholds.of(session.spec)
-    return Site(cluster, session.hosts, session.missing, jobs, limits, nodes, python, why_not)
+def _site(session: Session, cluster: Cluster, jobs: Jobs, only: Sequence[str] = ()) -> Site:
+    nodes = tuple(node.name for node in cluster.compute_nodes if not only or node.name in only)
+    return Site(cluster, session.hosts, session.missing, jobs, Thresholds.of(session.spec), nodes)
 
 
-def _python(spec: ClusterSpec, env: str | None) -> tuple[str, str]:
-    """The Python that has torch, or why there is none."""
-    folder = env or spec.check.env
-    if folder is not None:
-        return f"{folder}/bin/python", ""
-    if spec.local is not None and importlib.util.find_spec("torch") is not None:
+async def _python(session: Session, wanted: Wanted) -> dict[str, str]:
+    """The Python that has torch, or why there is none; one that was asked for must have it."""
+    spec = session.spec
+    folder = wanted.env or spec.check.env
+    if folder is None and spec.local is not None and importlib.util.find_spec("torch") is not None:
         # Local machines see this very environment at the same place.
-        return sys.executable, ""
-    return "", "no environment with torch is known: name one with --env, or check: {env: …} in the cluster file"
+        folder = sys.prefix
+    if folder is None:
+        return {"no_python": "no environment with torch is known: name one with --env, or check: {env: …} in the file"}
+    python = f"{folder}/bin/python"
+    done = await session.head.run(f"{shlex.quote(python)} -c {shlex.quote(_HAS_TORCH)}", timeout_s=30)
+    if done.ok:
+        return {"python": python}
+    why_not = (
+        f"{folder} on {spec.head} has no torch" if done.exit_code == 3 else f"{python} does not run on {spec.head}"
+    )
+    if wanted.env is not None:
+        raise InputError(f"--env {wanted.env}: {why_not}. Write the path of an environment that all nodes see")
+    return {"no_python": why_not}
 
 
 def _check_names(spec: ClusterSpec, wanted: Wanted) -> None:

@@ -67,6 +67,11 @@ class Site:
         ]
         return max(groups, key=len)
 
+    @property
+    def slowest_bit_s(self) -> float:
+        """What TCP carries between the worst pair; 0 where nobody measured."""
+        return min((pair.slower_bit_s for pair in self.pairs if not pair.problem), default=0.0)
+
     def details(self, name: str) -> NodeDetails | None:
         """The node as the controller knows it."""
         return next((case.slurm for case in self.cases if case.name == name), None)

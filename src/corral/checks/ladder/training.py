@@ -29,8 +29,8 @@ async def allreduce(site: Site) -> Outcome:
     """Judged by what TCP carried between the slowest pair, which every ring must pass."""
     if why := _not_possible(site):
         return Outcome("skipped", why, stop=why)
-    raw_bit_s = min((pair.slower_bit_s for pair in site.pairs), default=0.0)
-    answer = await _proof(site, raw_bit_s)
+    raw_bit_s = site.slowest_bit_s
+    answer = await _proof(site)
     if answer.busy:
         return Outcome("skipped", "other jobs came in between", stop="the nodes became busy")
     total = _told(answer, "total")
@@ -76,16 +76,14 @@ async def training(site: Site) -> Outcome:
     """Data-parallel training with one process per node."""
     if why := _not_possible(site):
         return Outcome("skipped", why)
-    answer = await _proof(site, min((pair.slower_bit_s for pair in site.pairs), default=0.0))
+    answer = await _proof(site)
     if answer.busy:
         return Outcome("skipped", "other jobs came in between")
     losses = [(int(one["step"]), float(one["loss"])) for one in answer.records if one["kind"] == "loss"]
     end = _told(answer, "end")
     found = judge_training(site.cluster.spec.name, losses, end, answer)
-    numbers = {
-        "losses": [list(one) for one in losses],
-        "same_parameters": end is not None and len(set(end["digests"])) == 1,
-    }
+    same = end is not None and len(set(end["digests"])) == 1
+    numbers = {"losses": [list(one) for one in losses], "same_parameters": same}
     if found or end is None:
         return judged(found, "", numbers)
     fine = f"loss {losses[0][1]:.2f} → {losses[-1][1]:.3f} in {losses[-1][0]} steps and {end['seconds']:.1f} s"
@@ -108,12 +106,12 @@ def judge_training(
     return []
 
 
-async def _proof(site: Site, raw_bit_s: float) -> Answer:
+async def _proof(site: Site) -> Answer:
     """The job of both rungs: whoever comes first sends it."""
     if site.proof is None:
         names = site.together
         real = all(site.gpus(name) and not site.cluster.nodes[name].facts.gpus_are_simulated for name in names)
-        gauge = f"proof {size_for(raw_bit_s, len(names))} {_BUDGET_S} {_STEPS}"
+        gauge = f"proof {size_for(site.slowest_bit_s, len(names))} {_BUDGET_S} {_STEPS}"
         job = Job(gauge, names, gpus=1 if real else 0, whole_nodes=True, python=site.python)
         (site.proof,) = await site.jobs.run([job], timeout_s=_TIMEOUT_S)
     return site.proof
