@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from corral.checks.finding import Finding
 from corral.checks.ladder.climb import QUICK, RUNGS, OnRung, climb
@@ -28,7 +28,8 @@ _QUICK_PATIENCE_S = 3
 _QUICK_LONGEST_S = 20.0
 _REASON = 120
 # Looks without loading it, which takes seconds.
-_HAS_TORCH = "import importlib.util as util, sys; sys.exit(0 if util.find_spec('torch') else 3)"
+_NO_TORCH = 3
+_HAS_TORCH = f"import importlib.util as util, sys; sys.exit(0 if util.find_spec('torch') else {_NO_TORCH})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ async def check_cluster(
             if cluster.head.facts.slurm_version is None:
                 raise CheckError(f"{cluster.head.name}: there is no Slurm on the head yet. Try: corral up")
             jobs = Jobs(session.head, list(spec.all_partitions))
-            site = replace(_site(session, cluster, jobs, wanted.nodes), **await _python(session, wanted))
+            site = _site(session, cluster, jobs, wanted.nodes)
+            site.python, site.no_python = await _python(session, wanted)
             results = await climb(site, wanted.only or [rung.name for rung in RUNGS], on_rung)
             drained = await _drain(site, results) if wanted.drain else ()
             return CheckReport(spec.name, site.nodes, tuple(results), time.monotonic() - began, drained)
@@ -108,7 +110,7 @@ def _site(session: Session, cluster: Cluster, jobs: Jobs, only: Sequence[str] = 
     return Site(cluster, session.hosts, session.missing, jobs, Thresholds.of(session.spec), nodes)
 
 
-async def _python(session: Session, wanted: Wanted) -> dict[str, str]:
+async def _python(session: Session, wanted: Wanted) -> tuple[str, str]:
     """The Python that has torch, or why there is none; one that was asked for must have it."""
     spec = session.spec
     folder = wanted.env or spec.check.env
@@ -116,17 +118,15 @@ async def _python(session: Session, wanted: Wanted) -> dict[str, str]:
         # Local machines see this very environment at the same place.
         folder = sys.prefix
     if folder is None:
-        return {"no_python": "no environment with torch is known: name one with --env, or check: {env: …} in the file"}
+        return "", "no environment with torch is known: name one with --env, or check: {env: …} in the file"
     python = f"{folder}/bin/python"
     done = await session.head.run(f"{shlex.quote(python)} -c {shlex.quote(_HAS_TORCH)}", timeout_s=30)
     if done.ok:
-        return {"python": python}
-    why_not = (
-        f"{folder} on {spec.head} has no torch" if done.exit_code == 3 else f"{python} does not run on {spec.head}"
-    )
+        return python, ""
+    why_not = f"{folder} has no torch" if done.exit_code == _NO_TORCH else f"{python} does not run on {spec.head}"
     if wanted.env is not None:
         raise InputError(f"--env {wanted.env}: {why_not}. Write the path of an environment that all nodes see")
-    return {"no_python": why_not}
+    return "", why_not
 
 
 def _check_names(spec: ClusterSpec, wanted: Wanted) -> None:
