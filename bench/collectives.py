@@ -47,6 +47,22 @@ CASES = (
     Case("", "allreduce", "64M"),
 )
 
+_TITLES = (
+    "link",
+    "collective",
+    "size",
+    "raw TCP, Gbit/s",
+    "untuned, Gbit/s",
+    "of it",
+    "tuned, Gbit/s",
+    "of it",
+    "wrong",
+)
+_ABOUT = """\
+- Three local machines on one computer, one rank each, links shaped by tbf. Medians of {rounds}, extremes in brackets; bus
+  bandwidth by the formulas of nccl-tests, the average of out of place and in place. Shares are those of raw TCP in the same
+  job, while every node sends to the next."""
+
 
 def main() -> None:
     """Measure, print and write down."""
@@ -60,9 +76,7 @@ def main() -> None:
     first = reports[CASES[0]][0]
     lines = [
         provenance("bench.collectives", [f"Corral {Corral().version()}", f"{first['program']}, gloo"], load),
-        f"- Three local machines on one computer, one rank each, links shaped by tbf. Medians of {len(reports[CASES[0]])}, "
-        "extremes in brackets; bus bandwidth by the formulas of nccl-tests, average of out of place and in place. "
-        "The share is that of raw TCP in the same job, while every node sends to the next.",
+        _ABOUT.format(rounds=len(reports[CASES[0]])),
         "",
         table(_TITLES, [_row(case, found) for case, found in reports.items()]),
     ]
@@ -90,19 +104,6 @@ def _measure(release: str, repeat: int) -> dict[Case, list[dict[str, Any]]]:
     finally:
         bed.remove()
     return found
-
-
-_TITLES = (
-    "link",
-    "collective",
-    "size",
-    "raw TCP, Gbit/s",
-    "untuned, Gbit/s",
-    "share",
-    "tuned, Gbit/s",
-    "share",
-    "wrong",
-)
 
 
 def _row(case: Case, reports: Sequence[dict[str, Any]]) -> list[str]:
