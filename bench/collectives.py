@@ -59,9 +59,9 @@ _TITLES = (
     "wrong",
 )
 _ABOUT = """\
-- Three local machines on one computer, one rank each, links shaped by tbf. Medians of {rounds}, extremes in brackets; bus
-  bandwidth by the formulas of nccl-tests, the average of out of place and in place. Shares are those of raw TCP in the same
-  job, while every node sends to the next."""
+- Three local machines on one computer, one rank each, links shaped by tbf. Medians of {rounds}, extremes in brackets;
+  bus bandwidth by the formulas of nccl-tests, the average of out of place and in place. Shares are those of raw TCP in
+  the same job, while every node sends to the next."""
 
 
 def main() -> None:
