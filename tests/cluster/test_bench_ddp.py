@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.lab import Lab, eventually, make_lab
+from tests.cluster.lab import Lab, make_lab
 from tests.cluster.people import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.timeout(900)]
@@ -83,14 +82,3 @@ def test_ones_own_script_is_timed_on_one_node_and_on_two(lab: Lab, tmp_path: Pat
     ]
     assert all(row["step_s"] >= 0.02 for row in found["rows"])
     assert found["models"][0]["parameters"] == 64 * 64 + 64
-
-
-def test_ctrl_c_cancels_the_job(lab: Lab) -> None:
-    words = ("--models", "gpt-1m", "--modes", "plain", "--compute-ms", "100")
-    with lab.start("bench", "ddp", *words, "--seconds", "600") as bench:
-        assert bench.stdout is not None
-        assert "job" in bench.stdout.readline()
-        eventually(lambda: "training" in lab.ssh("node0", "squeue -h -t RUNNING -o %j"))
-        bench.send_signal(signal.SIGINT)
-        assert bench.wait(timeout=60) == 130
-    eventually(lambda: not lab.ssh("node0", "squeue -h").strip())
