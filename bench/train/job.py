@@ -150,7 +150,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--window", type=int, default=5, help="steps of a window, but of mode local")
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--report", type=int, default=50)
-    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--every", type=int, default=20)
     parser.add_argument("--fragments", type=int, default=4)

@@ -42,6 +42,7 @@ COMMANDS = {
     "plan": Entry("Show what `up` would change, without changing anything."),
     "status": Entry("The cluster on one screen, and what is wrong."),
     "doctor": Entry("What is wrong with the cluster, in plain words, and how to mend it."),
+    "check": Entry("Prove that the cluster works, rung by rung, up to a training over all nodes."),
     "bench": Entry("How fast the cluster is, beside what its machines and links could do."),
     "advise": Entry("Whether training on several nodes pays, and how to make it pay."),
     "node": Entry("Grow, shrink and mend the cluster, one node at a time."),
