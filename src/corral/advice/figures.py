@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from corral.advice.case import MODES, Case, mode_name
-from corral.inside.cost import BF16, DDP, LOCAL, PLAIN, POWERSGD, Mode, scaled
+from corral.inside.cost import BF16, DDP, LOCAL, POWERSGD, Mode, scaled
 from corral.plots.chart import Chart, Series
 
-_DRAWN = (PLAIN, DDP, BF16, POWERSGD, LOCAL)
+_DRAWN = (DDP, BF16, POWERSGD, LOCAL)
 _LINKS = tuple(10 ** (8 + step / 8) for step in range(25))
 _FACTORS = tuple(2 ** (step / 2) for step in range(-4, 19))
 
