@@ -17,7 +17,6 @@ from corral.checks.ladder.climb import RUNGS
 from corral.checks.ladder.figures import charts
 from corral.checks.ladder.rung import Result, Rung
 from corral.cli.findings import show_findings
-from corral.cli.sweep_view import chart_view
 from corral.cli.terminal import console
 from corral.workflows.check import CheckReport
 
@@ -121,6 +120,8 @@ def show_quick(report: CheckReport) -> None:
 
 
 def show_plots(report: CheckReport) -> None:
+    from corral.cli.sweep_view import chart_view
+
     for chart in charts(report.results):
         console.print()
         console.print(chart_view(chart, min(console.width, 100), 12))
