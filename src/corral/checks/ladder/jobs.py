@@ -18,7 +18,7 @@ from corral.gauges.report import MARK
 from corral.hosts.base import Host, as_user
 
 _LIBRARY = "/opt/corral/lib"
-_LIMIT_MINUTES = 3
+_LIMIT_MINUTES = 5
 _LONG_S = 90
 _TO_TELL_S = 15
 _TIMED_OUT = (124, 137)

@@ -13,6 +13,7 @@ from corral.checks import catalogue as kinds
 from corral.checks.finding import Finding
 from corral.checks.ladder.rung import Outcome, judged
 from corral.checks.ladder.site import Site
+from corral.checks.nodes import findings_in, node_cases
 from corral.errors import HostError
 from corral.hosts.base import Host
 
@@ -39,6 +40,8 @@ _UNMUNGE = (
 
 async def daemons(site: Site) -> Outcome:
     """Every daemon of every machine runs, in the same version of Slurm."""
+    site.cases = await node_cases(site.cluster, site.hosts, site.missing)
+    site.examined = findings_in(site.cluster, site.cases)
     found = [*_never_met(site), *_sorted(site, _DAEMONS)]
     asked = [(case.name, case.machine) for case in site.cases if case.machine and case.name in _wanted(site)]
     states = {(unit, name): state for name, machine in asked for unit, state in machine.units.items()}

@@ -18,7 +18,7 @@ from corral.checks.ladder.site import Site
 from corral.checks.ladder.thresholds import Thresholds
 from corral.checks.ladder.words import rate
 
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 240.0
 _BUDGET_S = 1.0
 _LEAST_BYTES, _MOST_BYTES = 1 << 20, 64 << 20
 _STEPS = 40
