@@ -50,15 +50,7 @@ class CheckWatch:
         if result is not None:
             self._rung = None
             if not self._silent:
-                on_terminal = console.is_terminal
-                # Findings say all of it below; in a pipe nothing is cut.
-                console.print(
-                    result_line(result),
-                    no_wrap=on_terminal,
-                    overflow="ellipsis",
-                    soft_wrap=not on_terminal,
-                    crop=on_terminal,
-                )
+                _print_line(result_line(result))
 
     def paused(self) -> AbstractContextManager[object]:
         return self._pause()
@@ -79,6 +71,14 @@ class CheckWatch:
         seconds = time.monotonic() - self._began
         table.add_row(self._spinner, Text(what), Text(f"{seconds:.0f} s" if seconds >= 2 else "", style="dim"))
         return table
+
+
+def _print_line(line: Text) -> None:
+    """Cut on a terminal, because the findings say all of it; in a pipe nothing is."""
+    if console.is_terminal:
+        console.print(line, no_wrap=True, overflow="ellipsis")
+    else:
+        console.print(line, soft_wrap=True)
 
 
 def result_line(result: Result) -> Text:
