@@ -79,8 +79,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--release", default="trixie", help="the machines' Debian release")
     parser.add_argument("--name", default="bench-train", help="the cluster's name")
     parser.add_argument("--keep", action="store_true", help="leave the machines running, for another run")
-    parser.add_argument("--compute-ms", type=float, default=100.0, help="the stated compute time of a step")
-    parser.add_argument("--steps", type=int, default=600, help="of the trainings whose losses are compared")
+    parser.add_argument("--compute-ms", type=float, default=90.0, help="the stated compute time of a step")
+    parser.add_argument("--steps", type=int, default=400, help="of the trainings whose losses are compared")
     parser.add_argument("--quick", action="store_true", help="a smoke run: one short window each, nothing written")
     if os.geteuid() != 0:
         sys.exit("making machines needs root: run the command again with sudo")

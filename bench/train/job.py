@@ -39,10 +39,11 @@ _LENGTH = 32
 class Training:
     """One training from its beginning, the same on every rank but for the data."""
 
-    def __init__(self, run: train.Run, options: argparse.Namespace, mode: str, compute_s: float) -> None:
+    def __init__(self, run: train.Run, options: argparse.Namespace, mode: str, compute_s: float = 0.0) -> None:
         torch.manual_seed(0)
         self.run, self.options = run, options
-        self.text = train_lm.Text(options.batch, _LENGTH, run.device)
+        # Of a paced step the gradients of a few samples are computed: they are as large as those of many.
+        self.text = train_lm.Text(options.real if compute_s else options.batch, _LENGTH, run.device)
         self.model = train_lm.Model()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=options.lr, fused=True)
         shape = train_lm.warm_then_cosine(options.steps)
@@ -96,7 +97,8 @@ def throughput(run: train.Run, options: argparse.Namespace) -> None:
         rates = [options.batch * ranks * count / one for one in taken]
         late = statistics.median(training.pace.late_s)
         if run.rank == 0:
-            tell("rate", mode=mode, samples_s=rates, late_s=late, parameters=_count(training.model))
+            sizes = {"parameters": _count(training.model), "batch": options.batch, "real": options.real}
+            tell("rate", mode=mode, samples_s=rates, late_s=late, **sizes)
         if mode == ALONE:
             dist.barrier()
         else:
@@ -105,7 +107,7 @@ def throughput(run: train.Run, options: argparse.Namespace) -> None:
 
 def losses(run: train.Run, options: argparse.Namespace) -> None:
     for mode in options.modes:
-        training = Training(run, options, mode, 0.0)
+        training = Training(run, options, mode)
         assert training.sync is not None
         began = time.perf_counter()
         while training.done < options.steps:
@@ -145,12 +147,13 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=("throughput", "losses"))
     parser.add_argument("--modes", nargs="+", default=list(_MODES), choices=list(_MODES))
-    parser.add_argument("--compute-ms", type=float, default=100.0)
+    parser.add_argument("--compute-ms", type=float, default=90.0)
     parser.add_argument("--windows", type=int, default=3)
     parser.add_argument("--window", type=int, default=5, help="steps of a window, but of mode local")
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--report", type=int, default=50)
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=48)
+    parser.add_argument("--real", type=int, default=4, help="samples that a paced step of so many computes for real")
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--every", type=int, default=20)
     parser.add_argument("--fragments", type=int, default=4)

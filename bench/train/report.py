@@ -45,8 +45,9 @@ def _method(measured: Measured) -> str:
     return (
         f"- The model of `examples/train_lm.py`, {told['parameters'] / 1e6:.1f} M parameters, on three local machines "
         f"of one rank each. Throughput: every step is paced to a compute time of {1000 * measured.compute_s:.0f} ms "
-        "(a third forward, two thirds backward, gradients ready one after the other); gradients and traffic are real. "
-        f"In the mode where it was worst, the median step was {late_ms:.0f} ms behind that pace.\n"
+        f"for {told['batch']} samples of each rank (a third forward, two thirds backward, gradients ready one after "
+        f"the other), of which {told['real']} are computed for real; all traffic is real. In the mode where it was "
+        f"worst, the median step was {late_ms:.0f} ms behind that pace.\n"
         "- Median of the windows, extremes in brackets. Physical best: three times one node alone, measured in the "
         "same job while the other two wait.\n"
         "- Losses do not depend on the link: trained unshaped and unpaced, in nats per byte of text that is not "

@@ -27,7 +27,13 @@ def ddp(
     modes: Annotated[str, typer.Option(help="Ways to synchronise.")] = ",".join(MODES),
     script: Annotated[Path | None, typer.Option(help="Your own script instead, in this folder.")] = None,
     nodes: Annotated[
-        str, typer.Option("--nodes", "-N", help="3 is one to three; 1,3 just these.", show_default="one to all")
+        str,
+        typer.Option(
+            "--nodes",
+            "-N",
+            help="3 is one to three; 1,3 just these. With --here: processes.",
+            show_default="one to all",
+        ),
     ] = "",
     compute_ms: Annotated[
         float | None,

@@ -17,7 +17,6 @@ from corral.checks.ladder.climb import RUNGS
 from corral.checks.ladder.figures import charts
 from corral.checks.ladder.rung import Result, Rung
 from corral.cli.findings import show_findings
-from corral.cli.sweep_view import chart_view
 from corral.cli.terminal import console
 from corral.workflows.check import CheckReport
 
@@ -51,7 +50,7 @@ class CheckWatch:
         if result is not None:
             self._rung = None
             if not self._silent:
-                console.print(result_line(result), soft_wrap=not console.is_terminal)
+                _print_line(result_line(result))
 
     def paused(self) -> AbstractContextManager[object]:
         return self._pause()
@@ -70,19 +69,26 @@ class CheckWatch:
         table = Table.grid(padding=(0, 1))
         what = f"{_NUMBERS[self._rung.name]:>2}  {self._rung.title}" if self._rung else "    looking"
         seconds = time.monotonic() - self._began
-        table.add_row(self._spinner, Text(what), Text(f"{seconds:.0f} s" if seconds >= 1 else "", style="dim"))
+        table.add_row(self._spinner, Text(what), Text(f"{seconds:.0f} s" if seconds >= 2 else "", style="dim"))
         return table
 
 
+def _print_line(line: Text) -> None:
+    """Cut on a terminal, because the findings say all of it; in a pipe nothing is."""
+    if console.is_terminal:
+        console.print(line, no_wrap=True, overflow="ellipsis")
+    else:
+        console.print(line, soft_wrap=True)
+
+
 def result_line(result: Result) -> Text:
-    """One rung on one line."""
+    """One rung on one line: what came of it is at the end, where it may be long."""
     mark, colour = _MARKS[result.status]
-    line = Text(no_wrap=True, overflow="ellipsis")
-    line.append(f"{mark} ", colour).append(f"{_NUMBERS[result.rung]:>2}  ", "dim").append(f"{result.title:<{_TITLE}}  ")
-    words = result.summary.split("\n")[0]
-    line.append(words, "dim" if result.status == "skipped" else "red" if result.status == "failed" else "")
-    if result.status != "skipped":
-        line.append(f"  {result.seconds:.1f} s", "dim")
+    took = "" if result.status == "skipped" else f"{result.seconds:.1f} s"
+    line = Text()
+    line.append(f"{mark} ", colour).append(f"{_NUMBERS[result.rung]:>2}  ", "dim").append(f"{result.title:<{_TITLE}}")
+    line.append(f"{took:>8}  ", "dim")
+    line.append(result.summary, "dim" if result.status == "skipped" else "red" if result.status == "failed" else "")
     return line
 
 
@@ -121,6 +127,8 @@ def show_quick(report: CheckReport) -> None:
 
 
 def show_plots(report: CheckReport) -> None:
+    from corral.cli.sweep_view import chart_view
+
     for chart in charts(report.results):
         console.print()
         console.print(chart_view(chart, min(console.width, 100), 12))

@@ -108,6 +108,7 @@ class Scaling:
         """The report, version 1; see docs/bench-ddp.md."""
         return {
             "version": 1,
+            "bench": "ddp",
             "where": self.where,
             "machine": asdict(self.machine),
             "models": [asdict(model) for model in self.models],

@@ -122,9 +122,9 @@ async def train_script(
 
 
 async def train_here(what: Training | Script, counts: Sequence[int], environment: str) -> AsyncGenerator[Record, None]:
-    """The same on this machine, without Slurm; a script is run by one process, by two, and so on."""
+    """The same on this machine, without Slurm: processes are counted instead of nodes, one per GPU if nobody says."""
     if isinstance(what, Training):
-        async for record in gauge_here(_GAUGE, what.arguments(), environment):
+        async for record in gauge_here(_GAUGE, what.arguments(), environment, ranks=max(what.counts, default=0)):
             yield record
         return
     for count in counts:

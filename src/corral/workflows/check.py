@@ -25,7 +25,7 @@ from corral.workflows.operator import NOBODY, Operator
 from corral.workflows.session import Session, find_out, open_session
 
 _QUICK_PATIENCE_S = 3
-_QUICK_LONGEST_S = 20.0
+_QUICK_LONGEST_S = 60.0
 _REASON = 120
 # Looks without loading it, which takes seconds.
 _NO_TORCH = 3

@@ -14,7 +14,6 @@ from corral.checks.ladder.site import Site
 from corral.checks.ladder.standing import daemons, nodes, trust
 from corral.checks.ladder.storage import storage
 from corral.checks.ladder.training import allreduce, training
-from corral.checks.nodes import findings_in, node_cases
 from corral.errors import HostError
 
 RUNGS: tuple[Rung, ...] = (
@@ -39,8 +38,6 @@ OnRung = Callable[[Rung, Result | None], None]
 async def climb(site: Site, only: Collection[str], on_rung: OnRung) -> list[Result]:
     """Climb the wanted rungs, and those that they cannot do without; only the wanted ones have results."""
     try:
-        site.cases = await node_cases(site.cluster, site.hosts, site.missing)
-        site.examined = findings_in(site.cluster, site.cases)
         return [result async for result in _results(site, only, on_rung)]
     except BaseException:
         # Also after Ctrl-C: nothing is left behind in the queue.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -16,8 +17,9 @@ from corral.checks.ladder.site import Site
 _TIMEOUT_S = 90.0
 _STAY_S = 2.0
 _MOST_AT_ONCE = 64
-_EMPTY = ("open", "No such device or address")
-"""What a simulated GPU, which has no driver, answers to those who may open it."""
+_OPEN = ("open",)
+_OPEN_WITHOUT_DRIVER = ("open", "No such device or address")
+"""What a simulated GPU answers to those who may open it."""
 
 Interval = tuple[float, float]
 
@@ -41,11 +43,11 @@ async def gpu_jobs(site: Site) -> Outcome:
             site.unfit[name] = "busy"
         found += own
     gpus = sum(bool(site.gpus(name)) for name in names)
-    fine = f"{len(names)} jobs ran, {gpus} of them with the GPU that they asked for"
-    fine += "; none could open another" if confined and gpus else ""
+    fine = f"jobs ran on {len(names)} node{'s' if len(names) > 1 else ''}"
+    if gpus:
+        fine += ", each with its GPU and no other" if confined else ", each with its GPU; nothing keeps them off others"
     outcome = judged(found, fine, {"nodes": [*names], "confined": confined})
-    stop = "" if site.fit else "no job runs"
-    return Outcome(outcome.status, outcome.summary, found, outcome.numbers, stop)
+    return replace(outcome, stop="" if site.fit else "no job runs")
 
 
 def judge_node(
@@ -59,7 +61,7 @@ def judge_node(
     if gpus and granted.records:
         doors = _doors(granted.records[0])
         entered = [path for path, said in doors.items() if said != "denied"]
-        fine = [path for path in entered if doors[path] == "open" or (simulated and doors[path] in _EMPTY)]
+        fine = [path for path in entered if doors[path] in (_OPEN_WITHOUT_DRIVER if simulated else _OPEN)]
         if not fine:
             said = ", ".join(f"{path}: {word}" for path, word in doors.items()) or "no /dev/nvidia* is there"
             found.append(finding(kinds.GPU_DENIED, name, f"a job with one GPU could not open it ({said})"))

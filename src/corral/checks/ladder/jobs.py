@@ -18,14 +18,15 @@ from corral.gauges.report import MARK
 from corral.hosts.base import Host, as_user
 
 _LIBRARY = "/opt/corral/lib"
-_LIMIT_MINUTES = 3
+_LIMIT_MINUTES = 5
 _LONG_S = 90
 _TO_TELL_S = 15
 _TIMED_OUT = (124, 137)
 # What srun says of every task that failed, whatever the task itself has said.
 _NOISE = re.compile(r"task \d+: Exited with|Job step aborted|Terminating StepId|SIGTERM|CANCELLED AT")
 _OTHER_VERSION = re.compile(r"No module named '?corral")
-_BUSY = ("nodes are busy", "Unable to allocate resources: Immediate execution impossible")
+# The last one is said of nodes that somebody has reserved: those that are out of service are sent nothing.
+_BUSY = ("nodes are busy", "Immediate execution impossible", "Required node not available")
 
 # All at once, each with its own files: what one says does not mix with what another says.
 _SCRIPT = """

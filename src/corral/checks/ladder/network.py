@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from corral.checks.finding import Finding, Severity
@@ -38,10 +39,8 @@ async def hello(site: Site) -> Outcome:
     if silent or not answer.ok:
         where = silent[0] if len(silent) == 1 else site.cluster.spec.name
         what = f"one job over {len(names)} nodes heard from {', '.join(heard) or 'none'}: {answer.words}"
-        outcome = judged([finding(kinds.NO_HELLO, where, what)], "")
-        return Outcome(
-            "failed", outcome.summary, outcome.findings, {"heard": heard}, "jobs over several nodes do not run"
-        )
+        outcome = judged([finding(kinds.NO_HELLO, where, what)], "", {"heard": heard})
+        return replace(outcome, stop="jobs over several nodes do not run")
     return Outcome("passed", f"one job on {len(names)} nodes: {', '.join(heard)}{site.without}", (), {"heard": heard})
 
 
@@ -72,7 +71,7 @@ async def pairs(site: Site) -> Outcome:
     fine = f"{len(met)} pair{'s' if len(met) > 1 else ''}: {rates}, {latencies}{site.without}"
     outcome = judged(found, fine, numbers)
     stop = "nodes do not reach each other" if len(met) < len(measured) else ""
-    return Outcome(outcome.status, outcome.summary, found, numbers, stop)
+    return replace(outcome, stop=stop)
 
 
 async def _tournament(site: Site, names: Sequence[str]) -> tuple[list[Pair], Speeds, str]:

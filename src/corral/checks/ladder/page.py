@@ -17,9 +17,8 @@ def check_page(cluster: str, results: Sequence[Result]) -> str:
         [(result.title, result.status, result.summary, f"{result.seconds:.1f}") for result in results],
     )
     sections = [Section("The ladder", table=rungs)]
-    if findings:
-        rows = [(finding.where, finding.severity, finding.what, finding.fix) for finding in findings]
-        sections.append(Section("Findings", table=Table(("where", "", "what", "what to do"), rows)))
+    for finding in findings:
+        sections.append(Section(f"{finding.where} ({finding.severity})", f"{finding.what}. What to do: {finding.fix}"))
     plots = charts(results)
     if plots:
         sections.append(Section("Measured", charts=plots))

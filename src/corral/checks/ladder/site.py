@@ -51,7 +51,7 @@ class Site:
 
     @property
     def busy(self) -> tuple[str, ...]:
-        return tuple(name for name in self.nodes if self.details(name) and self.is_busy(name))
+        return tuple(name for name in self.nodes if self._is_busy(name))
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Site:
         """The node as the controller knows it."""
         return next((case.slurm for case in self.cases if case.name == name), None)
 
-    def is_busy(self, name: str) -> bool:
+    def _is_busy(self, name: str) -> bool:
         details = self.details(name)
         return details is not None and (details.state in _BUSY or "COMPLETING" in details.flags)
 
@@ -87,4 +87,5 @@ class Site:
     @property
     def without(self) -> str:
         """For summaries: which nodes a rung did without."""
-        return f" (without {', '.join(self.unfit)})" if self.unfit else ""
+        left_out = [name for name in self.nodes if name in self.unfit]
+        return f" (without {', '.join(left_out)})" if left_out else ""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from corral.checks import catalogue as kinds
 from corral.checks.finding import Finding
 from corral.checks.ladder.rung import Outcome, judged
 from corral.checks.ladder.site import Site
+from corral.checks.nodes import findings_in, node_cases
 from corral.errors import HostError
 from corral.hosts.base import Host
 
@@ -25,6 +27,9 @@ _DAEMONS = {
 }  # fmt: skip
 _TRUST = {kinds.MUNGE_KEY.name, kinds.CLOCK.name}
 _STORAGE = {kinds.MOUNT.name}
+_NEEDED_FOR_JOBS = ("slurmd", "munge")
+_HARMLESS = {kinds.DAEMON_STOPPED.name, kinds.EDITED_CONFIG.name}
+"""To the jobs of the machine itself."""
 
 # Nobody needs to see a credential: it travels on standard input.
 _UNMUNGE = (
@@ -35,29 +40,34 @@ _UNMUNGE = (
 
 async def daemons(site: Site) -> Outcome:
     """Every daemon of every machine runs, in the same version of Slurm."""
-    found = _sorted(site, _DAEMONS)
-    stopped = {
-        f"{unit} on {case.name}": case.name
-        for case in site.cases
-        if case.machine
-        for unit, state in case.machine.units.items()
-        if state != "active"
-    }
-    running = sum(len(case.machine.units) for case in site.cases if case.machine) - len(stopped)
-    versions = {case.name: case.machine.slurm for case in site.cases if case.machine}
-    numbers = {"running": running, "stopped": sorted(stopped), "slurm": versions}
-    for name in dict.fromkeys([*stopped.values(), *_names(found), *site.missing]):
-        site.unfit[name] = "a daemon there does not run" if name in stopped.values() else "see daemons"
+    site.cases = await node_cases(site.cluster, site.hosts, site.missing)
+    site.examined = findings_in(site.cluster, site.cases)
+    found = [*_never_met(site), *_sorted(site, _DAEMONS)]
+    asked = [(case.name, case.machine) for case in site.cases if case.machine and case.name in _wanted(site)]
+    states = {(unit, name): state for name, machine in asked for unit, state in machine.units.items()}
+    stopped = [place for place, state in states.items() if state != "active"]
+    versions = {name: machine.slurm for name, machine in asked}
+    unfit = [name for unit, name in stopped if unit in _NEEDED_FOR_JOBS]
+    unfit += [one.where for one in found if one.severity == "error" and one.kind not in _HARMLESS]
+    site.unfit.update(dict.fromkeys(unfit, "see daemons"))
+    places = [f"{unit} on {name}" for unit, name in stopped]
+    numbers = {"running": len(states) - len(stopped), "stopped": places, "slurm": versions}
     release = ", ".join(sorted(set(versions.values())))
-    outcome = judged(found, f"{running} daemons on {len(versions)} machines, Slurm {release}", numbers)
+    outcome = judged(found, f"{len(states)} daemons on {len(asked)} machines, Slurm {release}", numbers)
     if stopped and outcome.status == "passed":
         # The doctor names the cause instead, which belongs to a rung above.
-        outcome = Outcome("failed", f"{', '.join(stopped)} does not run", found, numbers)
-    head = site.cluster.head.name
+        outcome = replace(outcome, status="failed", summary=f"{', '.join(places)} does not run")
     silent = not any(case.head.nodes for case in site.cases)
-    return Outcome(
-        outcome.status, outcome.summary, found, numbers, f"{head}: slurmctld does not answer" if silent else ""
-    )
+    return replace(outcome, stop=f"slurmctld on {site.cluster.head.name} does not answer" if silent else "")
+
+
+def _never_met(site: Site) -> list[Finding]:
+    """Machines of the file that nobody could ever look at: there is no case of them."""
+    return [
+        Finding("error", name, f"it cannot be reached: {why}", kinds.MACHINE_OFF.by_hand, kind=kinds.MACHINE_OFF.name)
+        for name, why in site.missing.items()
+        if name not in site.cluster.nodes
+    ]
 
 
 async def trust(site: Site) -> Outcome:
@@ -80,9 +90,7 @@ async def trust(site: Site) -> Outcome:
     for name in _names(found):
         site.unfit.setdefault(name, "see munge")
     most = max((abs(offset) for offset in offsets.values()), default=0.0)
-    fine = (
-        f"{len(offsets)} machines read what the head signs and it what they sign; clocks within {max(most, 0.1):.1f} s"
-    )
+    fine = f"{len(offsets)} machines have the same key; clocks within {max(most, 0.1):.1f} s"
     return judged(found, fine, {"clock_offset_s": offsets})
 
 
@@ -116,16 +124,20 @@ async def nodes(site: Site) -> Outcome:
     words += [f"{', '.join(out)} out of service"] if out else []
     outcome = judged(found, f"{'; '.join(words)}; {gpus} GPUs as declared", numbers)
     if out and outcome.status == "passed":
-        outcome = Outcome("failed", "; ".join(words), found, numbers)
+        outcome = replace(outcome, status="failed", summary="; ".join(words))
     because = "every node is busy" if busy and not out else "no node can take a job"
-    return Outcome(outcome.status, outcome.summary, found, numbers, "" if site.fit else because)
+    return replace(outcome, stop="" if site.fit else because)
 
 
 def _sorted(site: Site, kinds_here: Collection[str]) -> list[Finding]:
     """What the doctor found of these kinds, on machines that are being checked and on the head."""
-    wanted = {*site.nodes, *(name for name in site.cluster.nodes if name not in site.cluster.spec.compute_machines)}
-    wanted |= {site.cluster.head.name, site.cluster.spec.name}
-    return [finding for finding in site.examined if finding.kind in kinds_here and finding.where in wanted]
+    return [finding for finding in site.examined if finding.kind in kinds_here and finding.where in _wanted(site)]
+
+
+def _wanted(site: Site) -> set[str]:
+    """The nodes that are being checked, and all machines that run no jobs."""
+    others = {name for name in site.cluster.nodes if name not in site.cluster.spec.compute_machines}
+    return {*site.nodes, *others, site.cluster.head.name}
 
 
 def _names(findings: Sequence[Finding]) -> list[str]:
