@@ -122,3 +122,14 @@ def test_a_stated_step_hides_what_hooks_compute_while_it_sleeps() -> None:
         for stated in (False, True)
     )
     assert computing.exposed_s - sleeping.exposed_s == pytest.approx(0.025)
+
+
+def test_modes_are_predicted_with_the_options_that_they_have_by_default() -> None:
+    pytest.importorskip("torch")
+    from corral.train.gradients import POWERSGD_RANK
+    from corral.train.local import LocalOptions
+
+    options = LocalOptions()
+    own = (LOCAL.every, LOCAL.fragments, LOCAL.overlap, LOCAL.bits)
+    assert own == (options.every, options.fragments, options.overlap, options.bits)
+    assert POWERSGD.rank == POWERSGD_RANK

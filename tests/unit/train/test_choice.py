@@ -22,7 +22,7 @@ def test_auto_takes_the_mode_that_changes_least_and_still_pays(bit_s: float, mod
 
 
 def test_the_link_is_the_one_on_which_the_probe_takes_as_long() -> None:
-    link = Link(bit_s=1e9, latency_s=0.0)
+    link = Link(bit_s=1e9, lanes_latency_s=0.0)
     assert link_of(all_reduce_s(4 << 20, link, 3), 3).bit_s == pytest.approx(1e9)
 
 
