@@ -87,7 +87,7 @@ class Text:
         return source[starts + torch.arange(self.length + 1)].to(self.device)
 
 
-def warm_then_cosine(steps: int, warm: int = 20) -> Callable[[int], float]:
+def warm_then_cosine(steps: int, warm: int = 60) -> Callable[[int], float]:
     """The learning rate over a training, as a share of the highest."""
     return lambda step: min((step + 1) / warm, 0.55 + 0.45 * math.cos(math.pi * min(1.0, step / steps)))
 

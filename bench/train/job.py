@@ -45,7 +45,8 @@ class Training:
         # Of a paced step the gradients of a few samples are computed: they are as large as those of many.
         self.text = train_lm.Text(options.real if compute_s else options.batch, _LENGTH, run.device)
         self.model = train_lm.Model()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=options.lr, fused=True)
+        lr = options.local_lr if mode.startswith("local") else options.lr
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=lr, fused=True)
         shape = train_lm.warm_then_cosine(options.steps)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, shape)
         self.pace = Pace(compute_s)
@@ -91,7 +92,7 @@ def throughput(run: train.Run, options: argparse.Namespace) -> None:
         local = mode.startswith("local")
         training.steps(options.every + options.overlap if local else _POWERSGD_FROM if mode == "powersgd" else 2)
         # Whole rounds of mode local, so that every window has its share of the exchange.
-        count = options.every * 2 if local or mode == ALONE else options.window
+        count = options.every * 4 if local or mode == ALONE else options.window
         taken = [_timed(training, count, together=mode != ALONE) for _ in range(options.windows)]
         ranks = 1 if mode == ALONE else run.size
         rates = [options.batch * ranks * count / one for one in taken]
@@ -109,6 +110,8 @@ def losses(run: train.Run, options: argparse.Namespace) -> None:
     for mode in options.modes:
         training = Training(run, options, mode)
         assert training.sync is not None
+        if run.rank == 0:
+            tell("options", **vars(options))
         began = time.perf_counter()
         while training.done < options.steps:
             own = training.steps(min(options.report, options.steps - training.done))
@@ -155,11 +158,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--real", type=int, default=4, help="samples that a paced step of so many computes for real")
     parser.add_argument("--lr", type=float, default=3e-3)
-    parser.add_argument("--every", type=int, default=20)
+    parser.add_argument("--local-lr", type=float, default=5e-3, help="of mode local's inner optimizer")
+    parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--fragments", type=int, default=4)
-    parser.add_argument("--overlap", type=int, default=4)
-    parser.add_argument("--outer-lr", type=float, default=0.7)
-    parser.add_argument("--outer-momentum", type=float, default=0.9)
+    parser.add_argument("--overlap", type=int, default=2)
+    parser.add_argument("--outer-lr", type=float, default=1.0)
+    parser.add_argument("--outer-momentum", type=float, default=0.2)
     return parser.parse_args()
 
 
