@@ -90,9 +90,9 @@ def throughput(run: train.Run, options: argparse.Namespace) -> None:
             continue
         training = Training(run, options, mode, options.compute_ms / 1000)
         local = mode.startswith("local")
-        training.steps(options.every + options.overlap if local else _POWERSGD_FROM if mode == "powersgd" else 2)
+        training.steps(2 * options.every if local else _POWERSGD_FROM if mode == "powersgd" else 2)
         # Whole rounds of mode local, so that every window has its share of the exchange.
-        count = options.every * 4 if local or mode == ALONE else options.window
+        count = options.every * 8 if local or mode == ALONE else options.window
         taken = [_timed(training, count, together=mode != ALONE) for _ in range(options.windows)]
         ranks = 1 if mode == ALONE else run.size
         rates = [options.batch * ranks * count / one for one in taken]
@@ -159,11 +159,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--real", type=int, default=4, help="samples that a paced step of so many computes for real")
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--local-lr", type=float, default=5e-3, help="of mode local's inner optimizer")
-    parser.add_argument("--every", type=int, default=10)
-    parser.add_argument("--fragments", type=int, default=4)
-    parser.add_argument("--overlap", type=int, default=2)
+    parser.add_argument("--every", type=int, default=5)
+    parser.add_argument("--fragments", type=int, default=5)
+    parser.add_argument("--overlap", type=int, default=1)
     parser.add_argument("--outer-lr", type=float, default=1.0)
-    parser.add_argument("--outer-momentum", type=float, default=0.2)
+    parser.add_argument("--outer-momentum", type=float, default=0.0)
     return parser.parse_args()
 
 

@@ -62,7 +62,11 @@ def _settings(measured: Measured) -> str:
         f"AdamW, {used['batch']} samples of 32 bytes per rank and step, {used['steps']} steps with warm-up and cosine. "
         f"Learning rate {used['lr']:g}, the best of 0.002, 0.003 and 0.005 for plain DDP; inner learning rate of "
         f"`local` {used['local_lr']:g}, every={used['every']}, fragments={used['fragments']}, "
-        f"overlap={used['overlap']}, outer_lr={used['outer_lr']:g}, outer_momentum={used['outer_momentum']:g}."
+        f"overlap={used['overlap']}, outer_lr={used['outer_lr']:g}, outer_momentum={used['outer_momentum']:g} (so the "
+        "outer step is a plain average). These were chosen among some twenty runs, three of them for plain DDP, by the "
+        "same validation text and with one seed; model and batch were chosen with them. Other choices were worse: with "
+        "every=10 and 20 `local` ended 4 to 10 % above plain DDP, and with a dense model of 2 M parameters and small "
+        "batches 7 % above."
     )
 
 

@@ -12,7 +12,7 @@ from corral.advice.words import Recommendation
 from corral.inside.cost import Prediction
 from corral.plots.html import Section, Table, page
 
-_OPTIONS = {"local": ("every", "fragments", "overlap", "bits"), "powersgd": ("rank",)}
+_OPTIONS = {"local": ("every", "fragments", "bits"), "powersgd": ("rank",)}
 
 
 def to_json(case: Case, found: Recommendation) -> dict[str, object]:
@@ -89,6 +89,8 @@ def html(case: Case, found: Recommendation) -> str:
 
 def _mode(one: Prediction) -> dict[str, object]:
     options = {name: getattr(one.mode, name) for name in _OPTIONS.get(one.mode.name, ())}
+    if one.mode.name == "local":
+        options["overlap"] = one.mode.ahead
     if one.mode.accumulate > 1:
         options["accumulate"] = one.mode.accumulate
     return {"mode": one.mode.name, "options": options}

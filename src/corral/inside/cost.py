@@ -139,7 +139,7 @@ def _local(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
         if step % mode.every in begins:
             now += copy_s / 2
             link_free_s = max(now, link_free_s) + exchange_s + average_s
-            under_way.append((step + mode.overlap, link_free_s))
+            under_way.append((step + mode.ahead, link_free_s))
         while under_way and under_way[0][0] <= step:
             now = max(now, under_way.pop(0)[1]) + copy_s / 2
     step_s = (now - lap_s) / mode.every

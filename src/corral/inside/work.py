@@ -83,10 +83,19 @@ class Mode:
     """`local`: steps between two averages of the same parameters."""
     fragments: int = 4
     """`local`: parts that are averaged in turn."""
-    overlap: int = 5
-    """`local`: steps that an average may take before it is waited for."""
+    overlap: int | None = None
+    """`local`: steps that an average may take before it is waited for; None is `usual_overlap`."""
     bits: int = 32
     """`local`: of an exchanged number."""
+
+    @property
+    def ahead(self) -> int:
+        return usual_overlap(self.every, self.fragments) if self.overlap is None else self.overlap
+
+
+def usual_overlap(every: int, fragments: int) -> int:
+    """An average may take until the next fragment's begins, so that the link can be busy all the time."""
+    return min(every - 1, max(1, every // fragments - 1))
 
 
 PLAIN = Mode("plain")

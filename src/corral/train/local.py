@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corral.inside.group import say
+from corral.inside.work import usual_overlap
 from corral.train.background import Background
 from corral.train.exchange import Exchange, Rest
 from corral.train.fragments import Fragment, cut, trained
@@ -35,7 +36,7 @@ class LocalOptions:
 
     every: int = 50
     fragments: int = 4
-    overlap: int = 5
+    overlap: int | None = None
     outer_lr: float = 0.7
     outer_momentum: float = 0.9
     bits: int = 32
@@ -43,10 +44,15 @@ class LocalOptions:
     def __post_init__(self) -> None:
         if self.every < 1 or self.fragments < 1:
             raise ValueError(f"every={self.every}, fragments={self.fragments}: both must be at least 1")
-        if not 0 <= self.overlap < self.every:
+        if not 0 <= self.ahead < self.every:
             raise ValueError(f"overlap={self.overlap}: must be at least 0 and less than every={self.every}")
         if self.bits not in (32, 8, 4):
             raise ValueError(f"bits={self.bits}: must be 32, 8 or 4")
+
+    @property
+    def ahead(self) -> int:
+        """Steps between the begin of an average and its use."""
+        return usual_overlap(self.every, self.fragments) if self.overlap is None else self.overlap
 
 
 class Local:
@@ -74,7 +80,7 @@ class Local:
         for number, fragment in enumerate(self._fragments):
             if self._steps % every == (number + 1) * every // count % every:
                 self._begin(fragment)
-            if fragment.begun is not None and self._steps == fragment.begun + self._options.overlap:
+            if fragment.begun is not None and self._steps == fragment.begun + self._options.ahead:
                 self._apply(fragment)
 
     def paused(self) -> contextlib.AbstractContextManager[None]:

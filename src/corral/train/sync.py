@@ -61,8 +61,7 @@ class Synchronizer:
     ) -> None:  # fmt: skip
         if mode not in MODES:
             raise ValueError(f"mode {mode!r}: must be one of {', '.join(MODES)}")
-        ahead = min(5, every - 1) if overlap is None else overlap
-        options = LocalOptions(every, fragments, ahead, outer_lr, outer_momentum, bits)
+        options = LocalOptions(every, fragments, overlap, outer_lr, outer_momentum, bits)
         self._lanes: list[Lanes] = []
         self._way: Way = self._begin(model, optimizer, mode, ranks, lanes, options)
         self._saved: dict[str, Any] = {}
