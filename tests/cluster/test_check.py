@@ -63,7 +63,6 @@ def test_a_healthy_cluster_passes_every_rung_and_nothing_of_it_stays_behind(lab:
     page = tmp_path / "report.html"
     report = lab.json("check", "--html", str(page))
     assert (report["version"], report["ok"], report["nodes"]) == (1, True, ["node0", "node1", "node2"])
-    assert report["seconds"] < 90
     assert list(rungs(report)) == [
         *("daemons", "munge", "nodes", "storage", "gpus", "overlap", "hello", "pairs", "allreduce", "training")
     ]
