@@ -34,7 +34,7 @@ def main() -> None:
     body = "\n".join(
         [
             provenance("bench.check", [f"Corral {Corral().version()}"], load),
-            f"- A healthy local cluster of three machines. Medians of {_REPEAT}, extremes in brackets; the aim is 90 s.",
+            f"- A healthy local cluster of three. Medians of {_REPEAT}, extremes in brackets; the aim is 90 s.",
             "",
             table(["rung", "time", "the last time"], [*_rungs(reports), _whole(reports)]),
         ]
