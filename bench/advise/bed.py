@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
@@ -10,13 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.jobs.bed import LoginBed
 from bench.tools import Command, Corral, output
 
-from corral.deploy.events import Event
-from corral.spec.dump import dump_cluster
 from corral.spec.local import local_cluster
-from corral.workflows.down import down_cluster
-from corral.workflows.state import ClusterState
 
 NODES = 3
 EVERY = 20
@@ -34,20 +30,18 @@ class Training:
     compute_ms: int
 
 
-class LinkBed:
-    """Three machines; every `link` changes the links of the running cluster."""
+class LinkBed(LoginBed):
+    """The same machines throughout; only their links change."""
 
     def __init__(self, release: str) -> None:
+        super().__init__(_NAME, release)
         self._release = release
 
     def link(self, rate: str) -> None:
         """Make the cluster with such links, or change those of the one that runs."""
         shaped = {} if rate == UNSHAPED else {"link": rate}
-        spec = local_cluster(_NAME, NODES, {"release": self._release, **shaped})
-        state = ClusterState(_NAME)
-        state.make()
-        state.write(state.cluster_file, dump_cluster(spec).encode())
-        output(Command(Corral.command("up", "-c", _NAME)))
+        self.spec = local_cluster(_NAME, NODES, {"release": self._release, **shaped})
+        self.up()
 
     def all_reduces(self, nodes: int) -> Report:
         """The short benchmark of all-reduces: from 256 KiB to 16 MiB, as plain DDP and as lanes do them."""
@@ -59,10 +53,6 @@ class LinkBed:
         pace = ("--compute-ms", str(what.compute_ms), "--seconds", f"{seconds:g}", "--every", str(EVERY))
         return self._bench("ddp", "--nodes", str(NODES), "--models", what.model, "--modes", ",".join(modes), *pace)
 
-    def remove(self) -> None:
-        spec = local_cluster(_NAME, NODES, {"release": self._release})
-        asyncio.run(down_cluster(spec, _quiet))
-
     def _bench(self, *words: str) -> Report:
         began = time.monotonic()
         # A thread each: all machines share this one's cores.
@@ -73,7 +63,3 @@ class LinkBed:
         )
         report: Report = json.loads(said)
         return report
-
-
-def _quiet(_event: Event) -> None:
-    """Nobody watches how the machines go away."""

@@ -56,11 +56,15 @@ def _steps() -> str:
             step.precision,
             str(step.batch),
             time_words(step.step_s),
+            time_words(step.eager_s),
             step.source,
         ]
         for step in STEPS
     ]
-    return table(["model", "parameters", "GPU", "precision", "batch", "step", "how it was measured"], rows)
+    return table(
+        ["model", "parameters", "GPU", "precision", "batch", "step, compiled", "not compiled", "how it was measured"],
+        rows,
+    )
 
 
 def _speedups() -> str:

@@ -63,7 +63,6 @@ def test_a_healthy_cluster_passes_every_rung_and_nothing_of_it_stays_behind(lab:
     page = tmp_path / "report.html"
     report = lab.json("check", "--html", str(page))
     assert (report["version"], report["ok"], report["nodes"]) == (1, True, ["node0", "node1", "node2"])
-    assert report["seconds"] < 90
     assert list(rungs(report)) == [
         *("daemons", "munge", "nodes", "storage", "gpus", "overlap", "hello", "pairs", "allreduce", "training")
     ]
@@ -95,8 +94,8 @@ def test_one_slow_link_is_named_and_drained_where_that_is_wanted(lab: Lab) -> No
 
 
 def test_a_wrong_munge_key_is_named_and_the_other_nodes_are_checked_all_the_same(lab: Lab) -> None:
-    wrong = "cp -a /etc/munge/munge.key /root/key; head -c 128 /dev/zero | tr '\\0' Z > /etc/munge/munge.key"
-    right = "cat /root/key > /etc/munge/munge.key; systemctl restart munge slurmd"
+    wrong = "cp -a /etc/munge/munge.key /run/munge.key; head -c 128 /dev/zero | tr '\\0' Z > /etc/munge/munge.key"
+    right = "cat /run/munge.key > /etc/munge/munge.key; systemctl restart munge slurmd"
     with broken(lab, "node1", f"{wrong}; systemctl restart munge", right):
         report = lab.json("check", "--only", "munge,hello", exit_code=1)
         assert errors(report) == {("munge", "node1", "munge-key")}

@@ -75,8 +75,8 @@ def nodes(count: int) -> str:
 
 
 def times(found: Prediction) -> str:
-    """The speed-up; small ones keep two digits."""
-    return f"{found.speedup:.1f}×" if found.speedup >= 1 else f"{found.speedup:.2g}×"
+    """The speed-up, never more than it is; small ones keep two digits."""
+    return f"{math.floor(10 * found.speedup) / 10:.1f}×" if found.speedup >= 1 else f"{found.speedup:.2g}×"
 
 
 def _use(mode: Mode) -> str:

@@ -127,7 +127,8 @@ def _local(work: Work, link: Link, mode: Mode, nodes: int) -> Prediction:
     fragment_bytes = work.gradient_bytes / mode.fragments
     exchange_s = all_reduce_s(size, link, nodes)
     copy_s = fragment_bytes / work.device.copy_byte_s
-    average_s = fragment_bytes / work.device.average_byte_s
+    device = work.device
+    average_s = fragment_bytes / (device.average_byte_s if mode.bits == _WHOLE_BITS else device.packed_byte_s)
     begins = {round(one * mode.every / mode.fragments) for one in range(mode.fragments)}
     now = link_free_s = lap_s = 0.0
     under_way: list[tuple[int, float]] = []

@@ -50,13 +50,13 @@ class Exchange:
         if rest.own is not None:
             rows += rest.own
         packed = pack(rows, self._bits)
-        rest.own = rows - unpack(packed, share, self._bits)
+        rest.own = rows.sub_(unpack(packed, share, self._bits))
 
         merged = unpack(self._lanes.all_to_all(packed), share, self._bits).mean(dim=0, keepdim=True)
         if rest.merged is not None:
             merged += rest.merged
         packed = pack(merged, self._bits)
-        rest.merged = merged - unpack(packed, share, self._bits)
+        rest.merged = merged.sub_(unpack(packed, share, self._bits))
 
         everybodys = self._lanes.all_to_all(packed.expand(ranks, -1))
         return unpack(everybodys, share, self._bits).reshape(-1)[:length].to(values.dtype)

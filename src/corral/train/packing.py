@@ -22,8 +22,9 @@ def pack(values: Tensor, bits: int) -> Tensor:
     rows, length = values.shape
     levels = (1 << (bits - 1)) - 1
     blocks = values.to(torch.float32).reshape(rows, length // BLOCK, BLOCK)
-    scales = blocks.abs().amax(dim=2, keepdim=True) / levels
-    codes = torch.where(scales > 0, blocks / scales, 0.0).round_().clamp_(-levels, levels).to(torch.int8)
+    scales = torch.linalg.vector_norm(blocks, float("inf"), dim=2, keepdim=True) / levels
+    # Few passes over much memory: what is small is computed first. No code can be above the highest level.
+    codes = (blocks * torch.where(scales > 0, 1 / scales, 0.0)).round_().to(torch.int8)
     flat = codes.reshape(rows, length)
     if bits == 4:
         shifted = (flat + 8).to(torch.uint8)
@@ -38,7 +39,7 @@ def unpack(packed: Tensor, length: int, bits: int) -> Tensor:
     scales = packed[:, length * bits // 8 :].contiguous().view(torch.float32)
     if bits == 4:
         halves = torch.stack([codes & 15, codes >> 4], dim=2).reshape(rows, length)
-        numbers = halves.to(torch.float32) - 8
+        numbers = halves.to(torch.float32).sub_(8)
     else:
         numbers = codes.contiguous().view(torch.int8).to(torch.float32)
-    return (numbers.reshape(rows, length // BLOCK, BLOCK) * scales.unsqueeze(2)).reshape(rows, length)
+    return numbers.reshape(rows, length // BLOCK, BLOCK).mul_(scales.unsqueeze(2)).reshape(rows, length)

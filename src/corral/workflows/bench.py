@@ -144,10 +144,11 @@ async def usable_nodes(desk: Desk, partition: str = "") -> list[str]:
 
 
 def environment_for(cluster: str | None, wanted: str) -> str:
-    """As asked; else, on a local cluster, the operator's own, which its nodes see, if it has torch."""
+    """As asked; else the cluster file's; else, on a local cluster, the operator's own if it has torch: nodes see it."""
     if wanted or (cluster is None and Path(SITE_FILE).is_file()):
         return wanted
     from corral.workflows.state import find_cluster
 
+    spec = find_cluster(cluster)
     is_environment = sys.prefix != sys.base_prefix and importlib.util.find_spec("torch") is not None
-    return sys.prefix if is_environment and find_cluster(cluster).local is not None else ""
+    return str(spec.check.env or "") or (sys.prefix if is_environment and spec.local is not None else "")

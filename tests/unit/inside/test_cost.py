@@ -12,7 +12,7 @@ from corral.inside.queue import Transfer, finished_s
 MIB = 1 << 20
 ALL = (PLAIN, DDP, BF16, POWERSGD, LOCAL, Mode("ddp", accumulate=4), Mode("local", bits=4))
 GPT2 = Work(step_s=0.18, parameters=124_000_000)
-FREE = Device(*(1e18,) * 4)
+FREE = Device(*(1e18,) * 5)
 IDEAL = Link(1e9, plain_share=1, lanes_share=1, plain_latency_s=0, lanes_latency_s=0)
 
 
@@ -116,7 +116,7 @@ def test_transfers_share_a_link_and_each_has_its_own_limit() -> None:
 def test_a_stated_step_hides_what_hooks_compute_while_it_sleeps() -> None:
     # Two tensors above a bucket's size: 50 ms of rounding for each, half of it before its exchange.
     tensor = (8 * MIB,)
-    slow = Device(bf16_byte_s=32 * MIB / 0.05, powersgd_byte_s=1, copy_byte_s=1, average_byte_s=1)
+    slow = Device(bf16_byte_s=32 * MIB / 0.05, powersgd_byte_s=1, copy_byte_s=1, average_byte_s=1, packed_byte_s=1)
     computing, sleeping = (
         predict(Work(0.6, shapes=(tensor, tensor), device=slow, stated=stated), Link(1e18), BF16, 2)
         for stated in (False, True)
