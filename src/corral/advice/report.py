@@ -46,7 +46,7 @@ def sources(case: Case) -> list[str]:
     work = case.work
     name = f"{case.model}: " if case.model else ""
     size = f"{count_words(work.gradient_bytes // 4)} parameters, batch {work.batch}"
-    error = "not measured yet" if MEDIAN_ERROR is None else f"median {MEDIAN_ERROR:.0%} ({ERROR_SOURCE})"
+    error = f"median {MEDIAN_ERROR:.0%} ({ERROR_SOURCE})"
     return [
         f"link: {rate_words(case.link.bit_s)} of TCP ({case.link_source})",
         f"step: {name}{time_words(work.step_s)} on one node, {size} ({case.work_source})",
