@@ -41,7 +41,7 @@ def main() -> None:
     runs = json.loads(_LAST.read_text()) if given.again else _measured(given)
     found = cells(runs)
     body = "\n".join(
-        [provenance("bench.advise", [f"Corral {Corral().version()}"], load), *_about(), "", section(found)]
+        [provenance("bench.advise", [f"Corral {Corral().version()}"], load), *_about(), "", section(found, runs)]
     )
     print(f"\n{body}")
     if given.quick:

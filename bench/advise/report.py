@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.advise.bed import Report
 from bench.advise.cells import Cell, grouped, median_error
 from bench.results import table
 
@@ -11,14 +12,28 @@ from corral.advice.quantities import time_words
 from corral.plots.chart import Chart, Kind, Series
 
 
-def section(found: Sequence[Cell]) -> str:
-    """Medians first, then every cell."""
+def section(found: Sequence[Cell], runs: Sequence[Report]) -> str:
+    """Medians first, then what was measured of the links, then every cell."""
     first = (
         f"Median error of {len(found)} predicted step times: **{median_error(found):.1%}**; "
         f"{_within(found, 0.1)} of them within 10 %, {_within(found, 0.2)} within 20 %, "
         f"the largest {max(abs(cell.error) for cell in found):.0%}."
     )
-    return "\n".join([first, "", _medians(found), "", _cells(found)])
+    return "\n".join([first, "", _medians(found), "", links(runs), "", _cells(found)])
+
+
+def links(runs: Sequence[Report]) -> str:
+    """What the benchmark of all-reduces found on each link: the predictions rest on it."""
+    rows = []
+    for run in runs:
+        for nodes, report in run["allreduce"].items():
+            row = [run["link"], nodes, f"{report['raw_tcp']['limit_bit_s'] / 1e9:.3f}"]
+            for variant in report["variants"]:
+                largest = variant["largest"]
+                row += [f"{largest['busbw_bit_s'] / 1e9:.3f}", f"{largest['share_of_raw_tcp']:.0%}"]
+            rows.append(row)
+    titles = ("untuned, 16 MiB", "of it", "tuned (lanes)", "of it")
+    return table(["all-reduce, Gbit/s", "nodes", "raw TCP", *titles], rows)
 
 
 def _within(found: Sequence[Cell], most: float) -> int:

@@ -1,7 +1,8 @@
 """Lanes: several process groups over the same ranks, so that a slow link is full.
 
-One all-reduce of gloo's waits for its neighbours again and again and leaves a third to two thirds of a link unused.
-Cut into as many pieces as there are lanes, each on a group of its own, the waits of one are the work of the others.
+One all-reduce of gloo's waits for its neighbours again and again; how much of a link that leaves unused depends on the
+machines. Cut into as many pieces as there are lanes, each on a group of its own, the waits of one are the work of the
+others.
 NCCL does the same inside one group by socket threads (see `start.py`), so there one lane is enough.
 """
 
