@@ -8,6 +8,7 @@ NCCL does the same inside one group by socket threads (see `start.py`), so there
 
 from __future__ import annotations
 
+import atexit
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -35,6 +36,8 @@ class Lanes:
         self.takes_part = dist.get_rank() in self.ranks
         wanted = count or (GLOO_LANES if self.backend == "gloo" else 1)
         self.groups = [dist.new_group(self.ranks, backend=self.backend) for _ in range(wanted)]
+        # Scripts may end without a word: threads of gloo's that outlive Python abort the process, and fail the job.
+        atexit.register(self._drop)
 
     @property
     def position(self) -> int:
@@ -43,14 +46,26 @@ class Lanes:
 
     def all_reduce(self, tensor: Tensor) -> Any:
         """Begin to sum a contiguous tensor in place; the future's value is the tensor."""
-        flat = tensor.view(-1)
-        pieces = self._cut(flat, flat.element_size())
-        works = [dist.all_reduce(piece, group=group, async_op=True) for piece, group in pieces]
+        works = self._summing(tensor)
         if len(works) == 1:
             return works[0].get_future().then(lambda done: (done.value(), tensor)[1])
         return torch.futures.collect_all([work.get_future() for work in works]).then(
             lambda done: _all_well(done, tensor)
         )
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Sum a contiguous tensor in place, and wait for it.
+
+        No thread of gloo's has Python to run or to let go of for it, so that a script may end right afterwards.
+        """
+        for work in self._summing(tensor):
+            work.wait()
+        return tensor
+
+    def _summing(self, tensor: Tensor) -> list[Any]:
+        flat = tensor.view(-1)
+        pieces = self._cut(flat, flat.element_size())
+        return [dist.all_reduce(piece, group=group, async_op=True) for piece, group in pieces]
 
     def all_to_all(self, rows: Tensor) -> Tensor:
         """Send row i to the i-th rank; return the rows that were sent here, by rank. Waits for them."""
@@ -92,9 +107,12 @@ class Lanes:
         """Let the groups go, when everybody has come so far."""
         if self.takes_part:
             dist.barrier(group=self.groups[0])
-            for group in self.groups:
-                dist.destroy_process_group(group)
-        self.groups = []
+        self._drop()
+
+    def _drop(self) -> None:
+        atexit.unregister(self._drop)
+        while self.takes_part and self.groups:
+            dist.destroy_process_group(self.groups.pop())
 
     def _cut(self, tensor: Tensor, item_bytes: int) -> list[tuple[Tensor, Any]]:
         count = max(1, min(len(self.groups), len(tensor) * item_bytes // _LEAST_BYTES))

@@ -107,7 +107,7 @@ class Local:
                 self._apply(fragment)
         # Only then: the lanes belong to the other thread while something is under way.
         for fragment in self._fragments:
-            mean = self._lanes.all_reduce(fragment.read()).wait().div_(self._lanes.size)
+            mean = self._lanes.sum(fragment.read()).div_(self._lanes.size)
             fragment.write(mean)
             fragment.shared = mean
         self._background.close()

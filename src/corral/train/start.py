@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 from collections.abc import Mapping
@@ -54,7 +55,14 @@ def init() -> Run:
         dist.init_process_group(
             backend, init_method="env://" if under_torchrun else address, rank=place.rank, world_size=place.size
         )
+        atexit.register(_part)
     return Run(place.rank, place.size, place.local_rank, device, dist.get_backend())
+
+
+def _part() -> None:
+    """Let go of the group while Python is whole: threads of a library that outlive it abort the process."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 @dataclass(frozen=True, slots=True)

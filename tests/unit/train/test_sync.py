@@ -72,3 +72,8 @@ def test_mode_local_continues_on_fewer_ranks_from_what_all_had_shared(
     assert "all begin with the parameters that they shared" in said
     assert all(rank["shared"] and rank["steps"] == 10 for rank in found)
     assert len({tuple(rank["end"]) for rank in found}) == 1
+
+
+@pytest.mark.parametrize("mode", ["ddp", "local"])
+def test_a_script_that_ends_without_a_word_has_not_failed(mode: str) -> None:
+    run_ranks(2, _HERE / "unclosed.py", mode)
