@@ -23,6 +23,7 @@ from corral.plots.svg import svg
 _STATE = Path("/var/tmp/corral-bench/state")
 _PLOTS = Path(__file__).parents[2] / "docs"
 _LINKS = ("2.5gbit", "100mbit")
+_LONGER = "Training over slow links, longer"
 
 
 def main() -> None:
@@ -43,23 +44,26 @@ def main() -> None:
     if given.quick:
         print("\nNot written down: a quick run measures nothing.")
         return
-    write_section("Training over slow links", body)
+    write_section(_LONGER if given.longer else "Training over slow links", body)
+    if given.longer:
+        return
     for name, chart in charts(measured).items():
         (_PLOTS / f"{name}.svg").write_text(svg(chart))
 
 
 def _measure(bed: TrainBed, given: argparse.Namespace) -> Measured:
     quick = "--windows 1 --window 2" if given.quick else ""
+    more = "--every 3 --fragments 3 --modes plain 'local, 4 bits'" if given.longer else ""
     rates: dict[str, list[Record]] = {}
     bed.shape(None)
     bed.bring()
     _say(f"losses, {given.steps} steps, links unshaped")
-    losses = bed.job(f"losses --steps {given.steps}", _hear)
+    losses = bed.job(f"losses --steps {given.steps} {more}", _hear)
     for link in _LINKS:
         _say(f"throughput, links of {link}")
         bed.shape(link)
-        rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick}", _hear)
-    return Measured(given.compute_ms / 1000, rates, losses)
+        rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick} {more}", _hear)
+    return Measured(given.compute_ms / 1000, rates, losses, "local, 4 bits" if given.longer else "local, 8 bits")
 
 
 def _hear(record: Record) -> None:
@@ -81,10 +85,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="leave the machines running, for another run")
     parser.add_argument("--compute-ms", type=float, default=90.0, help="the stated compute time of a step")
     parser.add_argument("--steps", type=int, default=400, help="of the trainings whose losses are compared")
+    parser.add_argument("--longer", action="store_true", help="two modes, three times as long, averaged more often")
     parser.add_argument("--quick", action="store_true", help="a smoke run: one short window each, nothing written")
     if os.geteuid() != 0:
         sys.exit("making machines needs root: run the command again with sudo")
-    return parser.parse_args()
+    given = parser.parse_args()
+    given.steps *= 3 if given.longer else 1
+    return given
 
 
 if __name__ == "__main__":
