@@ -15,8 +15,9 @@ demo: .venv/installed
 	@echo && cd examples && ../$(BIN)/corral sweep --gpus 0 --grid lr=0.003,0.03 --grid act=relu,tanh fit_curve.py
 	@echo && echo "Try next: $(BIN)/corral sweep results --plot, $(BIN)/corral jobs, and $(BIN)/corral down when done"
 
+# Tests on real machines mostly wait, so two files of them run at a time.
 test: check .venv/torch
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Kernel NFS, its faults and wrong clocks on emulated machines: 30 minutes on a busy two-core machine, 3 more for the image.
 test-vm: .venv/installed

@@ -11,8 +11,9 @@ Between two steps the script is at a safe point. There, and never in a signal ha
 85, which makes Slurm queue the job again. The next run continues where this one stopped, random generators included.
 A warning that comes before the first safe point of a run waits for it: a job that cannot finish one step never loops.
 
-Rank 0 writes. With torch.distributed all ranks must leave at the same step, though warnings reach them at different
-times: about once a second, at a step they have agreed on before, they meet in one all-reduce of five integers.
+Rank 0 writes, and the others what they alone have (see `inside/parts.py`). With torch.distributed all ranks must leave
+at the same step, though warnings reach them at different times: about once a second, at a step they have agreed on
+before, they meet in one all-reduce of five integers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from corral.inside import files, group, randomness, values, warning
+from corral.inside import files, group, parts, randomness, values, warning
 from corral.inside.group import say
 from corral.inside.meeting import Meeting, choose
 
@@ -67,7 +68,7 @@ class State:
         self._every_s = every_s
         self._saved_at = time.monotonic()
         self._saved_point = -1
-        self._good: list[files.Saved] = []  # newest first
+        self._good: dict[files.Saved, list[str]] = {}  # with their parts; newest first
         self._wrote = False  # a checkpoint, in this run
         self._meeting = Meeting()
         self._random: dict[str, Any] | None = None  # to be resumed when the loop starts
@@ -140,22 +141,37 @@ class State:
         if self._folder is None:
             return False
         began = time.monotonic()
-        ranks = group.collect({"random": randomness.capture(), "epoch_random": self._epoch_random})
         # On every rank: for sharded models state_dict() is work for all of them.
         packed = values.pack(self._registered)
+        part, problem = self._save_part(self._folder)
+        own = {"random": randomness.capture(), "epoch_random": self._epoch_random, "part": part, "problem": problem}
+        ranks = group.collect(own)
         self._saved_at, self._saved_point = time.monotonic(), self._points
-        if group.rank() != 0:
-            return True
+        written = group.rank() != 0 or self._save_whole(self._folder, packed, ranks, began)
+        if any(rank["part"] for rank in ranks):
+            # Also so that nobody begins the next part while rank 0 still removes old ones.
+            written = not group.highest([int(not written)])[0]
+        return written
+
+    def _save_part(self, folder: Path) -> tuple[str, str]:
+        try:
+            return parts.save(folder, self._points, self._registered), ""
+        except OSError as error:
+            return "", f"rank {group.rank()}: {error}"
+
+    def _save_whole(self, folder: Path, packed: dict[str, Any], ranks: list[dict[str, Any]], began: float) -> bool:
         content = {
             "position": {"step": self.step, "epoch": self.epoch, "batch": self._batch, "points": self._points},
             "ranks": ranks,
             "state": packed,
         }
         try:
-            saved = files.save(self._folder, self._points, content)
+            if problem := next((rank["problem"] for rank in ranks if rank["problem"]), ""):
+                raise OSError(problem)
+            saved = files.save(folder, self._points, content)
             self._wrote = True
-            self._good = [saved, *(old for old in self._good if old != saved)][:_KEPT]
-            files.keep_only(self._folder, self._good)
+            self._good = dict([(saved, _parts_of(content)), *self._good.items()][:_KEPT])
+            files.keep_only(folder, list(self._good), {name for names in self._good.values() for name in names})
             size_mb = saved.path.stat().st_size / 1e6
         except OSError as error:
             say(f"could not save a checkpoint at {self._where()}: {error}")
@@ -165,16 +181,16 @@ class State:
         return True
 
     def _continue(self) -> None:
-        saved = choose(self._folder) if self._folder is not None else None
+        saved, content, part = self._newest()
         if saved is None:
             return
-        content = saved.load()
         try:
             values.unpack(self._registered, content["state"])
+            parts.load(part, self._registered)
         except Exception as error:
             message = f"{saved.path} does not fit the script: {error}. To start anew, remove {self._folder}"
             raise RuntimeError(message) from error
-        self._good = [saved]
+        self._good = {saved: _parts_of(content)}
         position, ranks = content["position"], content["ranks"]
         self.step, self.epoch, self._points = position["step"], position["epoch"], position["points"]
         self._saved_point = self._points
@@ -187,6 +203,18 @@ class State:
             randomness.resume(self._random)
         changed = f", now on {size} ranks instead of {len(ranks)}" if len(ranks) != size else ""
         say(f"continued at {self._where()} from {saved.path}{changed}")
+
+    def _newest(self) -> tuple[files.Saved | None, dict[str, Any], files.Saved | None]:
+        """The newest checkpoint that is whole with every rank's part, its content, and this rank's part."""
+        before: int | None = None
+        while self._folder is not None and (saved := choose(self._folder, before)) is not None:
+            content = saved.load()
+            part = parts.chosen(self._folder, _parts_of(content))
+            if parts.are_whole(part):
+                return saved, content, part
+            say(f"skipped {saved.path}: a rank's part is damaged or missing")
+            before = saved.number
+        return None, {}, None
 
     def _safe_point(self) -> None:
         self._points += 1
@@ -227,3 +255,8 @@ class State:
         if self.epoch or self._batch:
             return f"epoch {self.epoch}, batch {self._batch} (step {self.step})"
         return f"step {self.step}"
+
+
+def _parts_of(content: dict[str, Any]) -> list[str]:
+    """Names of the ranks' own parts, if they have any."""
+    return [rank.get("part", "") for rank in content["ranks"]]

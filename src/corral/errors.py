@@ -8,6 +8,7 @@
     │   │   └── UnknownHostKey  (hosts/login.py) first contact: nobody has accepted the host key yet
     │   └── Lost                the connection broke or the machine went silent: the outcome is unknown
     ├── NotReady                machines are not fit for what was asked: one line per problem, nothing was changed
+    ├── CheckError              exit code 2: nothing can be said about the cluster, because it could not be looked at
     ├── DeployError             a deployment ended with steps undone
     ├── RefusedError            what was asked for would do harm: nothing was changed
     ├── SlurmError              Slurm did not do what was asked of it
@@ -93,6 +94,12 @@ class NotReady(CorralError):
     @property
     def messages(self) -> tuple[str, ...]:
         return self.problems
+
+
+class CheckError(CorralError):
+    """A check could not be made, so it says nothing about the cluster."""
+
+    exit_code = 2
 
 
 class DeployError(CorralError):

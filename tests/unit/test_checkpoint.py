@@ -175,6 +175,57 @@ def test_objects_and_containers_that_the_script_holds_are_brought_back_in_place(
     assert state["losses"] is losses
 
 
+class Own(Model):
+    """Also has something that every rank writes itself."""
+
+    own: float | None = 0.0
+
+    def rank_state_dict(self) -> dict[str, Any]:
+        return {"own": self.own}
+
+    def load_rank_state_dict(self, state: dict[str, Any] | None) -> None:
+        self.own = None if state is None else state["own"]
+
+
+def test_what_a_rank_alone_has_is_in_a_file_of_its_own_and_comes_back(tmp_path: Path) -> None:
+    saved = Own(3.0)
+    saved.own = 5.0
+    checkpoint.State({"model": saved}, tmp_path, 0).save()
+    assert sorted(path.suffixes[-2] for path in tmp_path.iterdir() if ".rank" in path.name) == [".rank0"]
+    model = Own()
+    checkpoint.State({"model": model}, tmp_path, 0)._continue()
+    assert (model.weight, model.own) == (3.0, 5.0)
+
+
+def test_a_checkpoint_with_a_damaged_part_is_skipped_and_old_parts_go_with_their_checkpoints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Own()
+    state = checkpoint.State({"model": model}, tmp_path, 3600)
+    for step in range(4):
+        model.own = float(step)
+        state.advance()
+        state.save()
+    parts = sorted(tmp_path.glob("*.rank0.*"))
+    assert [path.name[:10] for path in parts] == ["0000000003", "0000000004"]
+    parts[1].write_bytes(b"")
+    again = Own()
+    continued = checkpoint.State({"model": again}, tmp_path, 3600)
+    continued._continue()
+    assert (continued.step, again.own) == (3, 2.0)
+    assert "a rank's part is damaged or missing" in capsys.readouterr().err
+
+
+def test_on_another_number_of_ranks_nobody_gets_anothers_part(tmp_path: Path) -> None:
+    checkpoint.State({"model": Own(3.0)}, tmp_path, 0).save()
+    (saved,) = files.saved_in(tmp_path)
+    content = saved.load()
+    files.save(tmp_path, 7, content | {"ranks": content["ranks"] * 2})
+    model = Own()
+    checkpoint.State({"model": model}, tmp_path, 0)._continue()
+    assert (model.weight, model.own) == (3.0, None)
+
+
 def test_a_checkpoint_that_does_not_fit_says_how_to_start_anew(tmp_path: Path) -> None:
     checkpoint.State({"model": 7}, tmp_path, 0).save()
     with pytest.raises(RuntimeError, match=f"does not fit the script: .*To start anew, remove {tmp_path}"):

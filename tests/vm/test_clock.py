@@ -40,6 +40,11 @@ def test_a_node_that_is_down_because_of_its_clock_is_explained_so_and_left_to_a_
         assert re.fullmatch(r"its clock is (59\d|60\d) s ahead of the head's", found["what"])
         assert "Switch time synchronisation on" in found["fix"]
 
+        report = lab.json("check", "--only", "munge,hello", exit_code=1)
+        found = [(rung["rung"], one["where"], one["kind"]) for rung in report["rungs"] for one in rung["findings"]]
+        assert found == [("munge", "node1", "clock")]
+        assert 590 < report["rungs"][0]["numbers"]["clock_offset_s"]["node1"] < 610
+
         # To step the clock under running jobs is nobody's decision but the owner's.
         assert lab.json("doctor", "--fix", exit_code=1)["mended"] == []
         said = lab.corral("up", exit_code=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from corral.checks import catalogue as kinds
 from corral.checks import node_mends as mends
@@ -30,13 +30,23 @@ _TIMEOUT_S = 45.0
 
 async def node_findings(cluster: Cluster, hosts: Mapping[str, Host], missing: Mapping[str, str]) -> list[Finding]:
     """What is wrong with the nodes of a deployed cluster; nothing is changed."""
+    return findings_in(cluster, await node_cases(cluster, hosts, missing))
+
+
+async def node_cases(cluster: Cluster, hosts: Mapping[str, Host], missing: Mapping[str, str]) -> list[Case]:
+    """Everything that head and machines say, machine by machine; nothing of a cluster that is not deployed."""
     head_host = hosts.get(cluster.spec.head)
     if head_host is None or cluster.head.facts.slurm_version is None:
         return []
     head = await _ask_head(cluster, head_host)
-    cases = await asyncio.gather(*(_case(cluster, node, head, hosts, missing) for node in cluster.nodes.values()))
+    return await asyncio.gather(*(_case(cluster, node, head, hosts, missing) for node in cluster.nodes.values()))
+
+
+def findings_in(cluster: Cluster, cases: Sequence[Case]) -> list[Finding]:
+    """What is wrong by all that was said."""
     found = [finding for case in cases for finding in findings_of(case)]
-    if not head.nodes and not any(finding.where == cluster.head.name for finding in found):
+    silent = bool(cases) and not cases[0].head.nodes
+    if silent and not any(finding.where == cluster.head.name for finding in found):
         found.insert(0, _controller_silent(cluster))
     return found
 

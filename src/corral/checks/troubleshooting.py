@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from corral.checks.catalogue import KINDS
+from corral.checks.ladder.kinds import KINDS as LADDER_KINDS
 
 _INTRODUCTION = """# Troubleshooting
 
@@ -17,12 +18,21 @@ This page is made from the doctor's own findings: `make docs`.
 """
 
 
+_CHECK = """# What only `corral check` finds
+
+[`corral check`](check.md) tries everything that a cluster is for, so it also finds what no machine knows of itself.
+"""
+
+
 def page() -> str:
     """The whole page: one section per kind of finding."""
     parts = [_INTRODUCTION]
     for kind in KINDS:
         fix = f"`--fix` {kind.mended}" if kind.mended else "`--fix` leaves it to you."
         parts.append(f"## {kind.title}\n\n*{kind.name}*. {kind.meaning}\n\n**What to do**: {kind.by_hand}\n\n{fix}\n")
+    parts.append(_CHECK)
+    for kind in LADDER_KINDS:
+        parts.append(f"## {kind.title}\n\n*{kind.name}*. {kind.meaning}\n\n**What to do**: {kind.by_hand}\n")
     return "\n".join(parts)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from corral.cli.check_view import show_quick
 from corral.cli.findings import show_findings
 from corral.cli.operator import AcceptOption, operator
 from corral.cli.progress import JsonWatch, watching
@@ -70,12 +71,17 @@ def show_report(spec: ClusterSpec, report: UpReport, seconds: float) -> None:
         console.print(f"  [yellow]![/] {escape(notice)}", soft_wrap=True)
     machines = f"{len(spec.machines)} machine{'s' if len(spec.machines) > 1 else ''}"
     what = f"{report.changed} changes" if report.changed else "nothing to do"
-    if not report.ok:
+    if not report.complete:
         blocked = sum(outcome.result == "blocked" for outcome in report.undone)
         console.print(
             f"[bold red]{spec.name} is not complete[/]: {what}, {len(report.undone) - blocked} failed, "
             f"{blocked} not tried, in {seconds:.1f} s. Mend the cause, then run the same command again."
         )
+        return
+    if report.check is not None:
+        show_quick(report.check)
+    if not report.ok:
+        console.print(f"[bold red]{spec.name} is up, and does not work[/]: {machines}, {what}, {seconds:.1f} s.")
         return
     console.print(f"[bold green]{spec.name} is up[/]: {machines}, {what}, {seconds:.1f} s.")
     count = len(spec.compute_machines)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from corral.hosts.base import Completed, OnLine
+from corral.hosts.patience import within
 
 _GRACE_S = 5.0
 _CHUNK = 64 * 1024
@@ -78,7 +79,7 @@ async def run(
     ]
     timed_out = False
     try:
-        await asyncio.wait_for(asyncio.gather(process.wait(), *tasks), timeout_s)
+        await within(asyncio.gather(process.wait(), *tasks), timeout_s)
     except asyncio.TimeoutError:
         timed_out = True
     finally:

@@ -15,6 +15,7 @@ import asyncssh
 from corral.errors import Lost
 from corral.hosts.base import Completed, OnLine, as_user
 from corral.hosts.machine import Machine
+from corral.hosts.patience import within
 
 _FIRST_LINE_TIMEOUT_S = 10.0
 _SUDO_TIMEOUT_S = 20.0
@@ -97,7 +98,7 @@ class SSHHost:
 
     async def _guarded(self, session: Coroutine[None, None, Completed], timeout_s: float) -> Completed:
         try:
-            return await asyncio.wait_for(session, timeout_s + _SILENCE_S)
+            return await within(session, timeout_s + _SILENCE_S)
         except asyncio.TimeoutError as problem:
             self._connection.abort()
             raise Lost(self.name, f"went silent for {timeout_s + _SILENCE_S:.0f} s") from problem

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 _BLOCK_BYTES = 1 << 20
-_NAME = re.compile(r"(?P<number>\d{10})\.(?P<sum>[0-9a-f]{8})\.(?P<format>pt|pkl)")
+_NAME = re.compile(r"(?P<number>\d{10})\.(?P<sum>[0-9a-f]{8})(?P<rank>\.rank\d+)?\.(?P<format>pt|pkl)")
 _UNFINISHED = ".writing-"
 
 
@@ -52,13 +52,20 @@ def saved_in(folder: Path) -> list[Saved]:
     """All checkpoints there, newest first, whole or not."""
     found = []
     for path in folder.iterdir() if folder.is_dir() else ():
-        if match := _NAME.fullmatch(path.name):
+        if (match := _NAME.fullmatch(path.name)) and not match["rank"]:
             found.append(Saved(path, int(match["number"]), match["sum"]))
     return sorted(found, key=lambda saved: saved.number, reverse=True)
 
 
-def save(folder: Path, number: int, value: Any) -> Saved:
-    """Write one checkpoint; it gets its name when it is on the disk."""
+def part(path: Path) -> Saved | None:
+    """The part of a checkpoint that one rank has written, by its name."""
+    match = _NAME.fullmatch(path.name)
+    return Saved(path, int(match["number"]), match["sum"]) if match else None
+
+
+def save(folder: Path, number: int, value: Any, rank: int | None = None) -> Saved:
+    """Write one checkpoint, or a rank's part of one; it gets its name when it is on the disk."""
+    whose = "" if rank is None else f".rank{rank}"
     torch: Any = sys.modules.get("torch")
     total = ""
 
@@ -70,14 +77,14 @@ def save(folder: Path, number: int, value: Any) -> Saved:
         else:
             torch.save(value, summing, pickle_protocol=5)
         total = f"{summing.total:08x}"
-        return f"{number:010}.{total}.{'pkl' if torch is None else 'pt'}"
+        return f"{number:010}.{total}{whose}.{'pkl' if torch is None else 'pt'}"
 
     return Saved(replace(folder, write), number, total)
 
 
-def keep_only(folder: Path, kept: list[Saved]) -> None:
-    """Remove other checkpoints and what killed writers left behind."""
-    names = {saved.path.name for saved in kept}
+def keep_only(folder: Path, kept: list[Saved], parts: set[str]) -> None:
+    """Remove other checkpoints, with their parts, and what killed writers left behind."""
+    names = parts | {saved.path.name for saved in kept}
     for path in folder.iterdir():
         if path.name not in names and (_NAME.fullmatch(path.name) or path.name.startswith(_UNFINISHED)):
             path.unlink(missing_ok=True)

@@ -14,7 +14,8 @@ _SIOCGIFADDR = 0x8915  # linux/sockios.h
 
 def towards_cluster(node: str, master: str) -> str | None:
     """The interface that has this node's cluster address, else the one on the way to the job's first node."""
-    for address in [*_addresses_of(node), *_own_address_towards(master)]:
+    towards_master = own_address_towards(master)
+    for address in [*_addresses_of(node), *([towards_master] if towards_master else [])]:
         if ipaddress.ip_address(address).is_loopback:
             continue  # Debian's installer gives a machine's own name 127.0.1.1
         for name, held in interfaces():
@@ -45,7 +46,8 @@ def _addresses_of(name: str) -> list[str]:
         return []
 
 
-def _own_address_towards(host: str) -> list[str]:
+def own_address_towards(host: str) -> str | None:
+    """The address that this machine speaks from to another one."""
     for address in _addresses_of(host):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -53,5 +55,5 @@ def _own_address_towards(host: str) -> list[str]:
                 probe.connect((address, 9))  # sends nothing; the kernel only picks a route
             except OSError:
                 continue
-            return [str(probe.getsockname()[0])]
-    return []
+            return str(probe.getsockname()[0])
+    return None

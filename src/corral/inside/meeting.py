@@ -38,11 +38,11 @@ class Meeting:
         return bool(high[0]), bool(high[1])
 
 
-def choose(folder: Path) -> files.Saved | None:
-    """The newest whole checkpoint; with torch.distributed the one that rank 0 sees."""
+def choose(folder: Path, before: int | None = None) -> files.Saved | None:
+    """The newest whole checkpoint, perhaps before some number; with torch.distributed the one that rank 0 sees."""
     if group.size() == 1:
-        return _newest_whole(folder)
-    chosen = _newest_whole(folder) if group.rank() == 0 else None
+        return _newest_whole(folder, before)
+    chosen = _newest_whole(folder, before) if group.rank() == 0 else None
     number, total = group.highest([chosen.number, int(chosen.sum, 16)] if chosen else [-1, -1])
     until = time.monotonic() + _VISIBLE_S
     while number >= 0 and chosen is None:
@@ -55,8 +55,10 @@ def choose(folder: Path) -> files.Saved | None:
     return chosen
 
 
-def _newest_whole(folder: Path) -> files.Saved | None:
+def _newest_whole(folder: Path, before: int | None) -> files.Saved | None:
     for saved in files.saved_in(folder):
+        if before is not None and saved.number >= before:
+            continue
         if saved.is_whole():
             return saved
         say(f"skipped {saved.path}: it is damaged or was not written to its end")

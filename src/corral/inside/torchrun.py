@@ -54,6 +54,7 @@ def arguments(environment: Mapping[str, str], ranks: int) -> list[str]:
         f"--master-addr={environment['MASTER_ADDR']}",
         f"--master-port={environment['MASTER_PORT']}",
         "--no-python",
+        "--",  # before Python 3.12 argparse would take the script's own `--n` for one of torchrun's
         *(sys.executable, "-m", "corral.inside.rank"),
     ]
 

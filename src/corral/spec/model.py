@@ -16,10 +16,12 @@ from corral.spec.values import (
     Address,
     Connection,
     DriverBranch,
+    EnvironmentPath,
     Flag,
     GpuType,
     HostName,
     JumpHosts,
+    Latency,
     LinkRate,
     MachineNames,
     MemoryBytes,
@@ -46,6 +48,7 @@ __all__ = [
     "LimitsSpec",
     "SlurmSpec",
     "LocalSpec",
+    "CheckSpec",
     "Role",
     "Release",
 ]
@@ -168,6 +171,17 @@ class GpuSpec(_Model):
     """The branch, such as "580"; without it the driver is the owner's business."""
 
 
+class CheckSpec(_Model):
+    """What `corral check` takes for good enough, where the machines' own facts do not say it well."""
+
+    env: EnvironmentPath | None = None
+    """Where torch is, for the rungs that need it."""
+    bandwidth: LinkRate | None = None
+    latency: Latency | None = None
+    allreduce: Whole | None = Field(default=None, ge=1, le=100)
+    """Percent of what TCP alone carries."""
+
+
 class ClusterSpec(_Model):
     """The whole cluster file."""
 
@@ -180,6 +194,7 @@ class ClusterSpec(_Model):
     gpu: GpuSpec = GpuSpec()
     users: dict[UserName, UserSpec] = Field(default_factory=dict)
     slurm: SlurmSpec = SlurmSpec()
+    check: CheckSpec = CheckSpec()
 
     @property
     def head(self) -> str:

@@ -97,6 +97,22 @@ LinkRate = Annotated[
         description="a number with kbit, mbit or gbit, such as 2.5gbit",
     ),
 ]
+Latency = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]+(\.[0-9]+)?(us|ms)$",
+        title="time",
+        description="a number with us or ms, such as 500us",
+    ),
+]
+EnvironmentPath = Annotated[
+    str,
+    Field(
+        pattern=r"^/[^\s'\"$`\\]*$",
+        title="environment",
+        description="the absolute path of a virtual or conda environment that all nodes see",
+    ),
+]
 AbsolutePath = Annotated[
     str,
     Field(
@@ -125,6 +141,20 @@ SlurmLine = Annotated[
         description="one line without # and without spaces at its ends",
     ),
 ]
+
+_RATES_BIT_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_TIMES_S = {"us": 1e-6, "ms": 1e-3}
+
+
+def rate_bit_s(rate: str) -> float:
+    """A `LinkRate` as a number."""
+    return float(rate[:-4]) * _RATES_BIT_S[rate[-4:]]
+
+
+def time_s(latency: str) -> float:
+    """A `Latency` as a number."""
+    return float(latency[:-2]) * _TIMES_S[latency[-2:]]
+
 
 _SIZE = r"^([0-9]+(?:\.[0-9]+)?) ?([KMGTkmgt])i?[Bb]?$"
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

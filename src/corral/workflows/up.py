@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from corral.checks import catalogue as kinds
 from corral.checks.evidence import Evidence
 from corral.checks.finding import Finding
+from corral.checks.ladder import kinds as ladder_kinds
 from corral.checks.preflight import preflight
 from corral.deploy.apply import Deployment, Outcome
 from corral.deploy.cluster import Cluster
@@ -15,9 +17,10 @@ from corral.deploy.events import Emit
 from corral.deploy.plan import Graph, PlannedStep, plan
 from corral.deploy.steps import steps_for
 from corral.deploy.upgrade import check_installation
-from corral.errors import NotReady
+from corral.errors import HostError, NotReady
 from corral.spec.dump import dump_cluster
 from corral.spec.model import ClusterSpec
+from corral.workflows.check import CheckReport, quick_check
 from corral.workflows.lock import hold_here, hold_on
 from corral.workflows.machines import current_machines, local_machines
 from corral.workflows.operator import NOBODY, Operator
@@ -29,6 +32,15 @@ Progress = Callable[[str], None]
 
 _FIRST = ("service accounts", "packages")
 """What needs no other fact than which machine it is, and brings Slurm."""
+_OWN_FAULTS = frozenset(
+    kind.name
+    for kind in (
+        *(kinds.CONTROLLER, kinds.SLURMD_STOPPED, kinds.DAEMON_STOPPED, kinds.MUNGE_STOPPED, kinds.MUNGE_KEY),
+        *(kinds.STALE_CONFIG, kinds.UNKNOWN_NODE, kinds.MOUNT),
+        *(ladder_kinds.JOB_FAILS, ladder_kinds.GPU_OPEN, ladder_kinds.SHARE_DIFFERS, ladder_kinds.SHARE_UNWRITABLE),
+    )
+)
+"""What a deployment has brought about itself, so that it is not done while one of them is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,8 @@ class UpReport:
     findings: tuple[Finding, ...]
     """What preflight has to say; for `up` only warnings, because an error stops it."""
     notices: tuple[str, ...]
+    check: CheckReport | None = None
+    """What the quick check found; None where the deployment is not complete, so that it would say nothing new."""
 
     @property
     def changed(self) -> int:
@@ -76,8 +90,18 @@ class UpReport:
         return tuple(outcome for outcome in self.outcomes if outcome.result not in ("ok", "changed"))
 
     @property
-    def ok(self) -> bool:
+    def complete(self) -> bool:
         return not self.undone and not self.missing
+
+    @property
+    def ok(self) -> bool:
+        """Complete, and what `up` itself answers for works: it does not answer for drained nodes or broken GPUs."""
+        return self.complete and not any(finding.kind in _OWN_FAULTS for finding in self.check_errors)
+
+    @property
+    def check_errors(self) -> tuple[Finding, ...]:
+        found = self.check.findings if self.check is not None else ()
+        return tuple(finding for finding in found if finding.severity == "error")
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -88,6 +112,7 @@ class UpReport:
             "missing": self.missing,
             "findings": [finding.to_json() for finding in self.findings],
             "notices": list(self.notices),
+            "check": None if self.check is None else self.check.to_json(),
         }
 
 
@@ -143,7 +168,20 @@ async def up_cluster(
             outcomes = [*before, *await _deploy(session, cluster, emit)]
             if upgrade:
                 outcomes += await give_back_nodes(session, cluster, emit)
-            return UpReport(spec.name, tuple(outcomes), session.missing, tuple(findings), tuple(cluster.notices()))
+            report = UpReport(spec.name, tuple(outcomes), session.missing, tuple(findings), tuple(cluster.notices()))
+            return await _with_check(report, session, cluster, progress) if report.complete else report
+
+
+async def _with_check(report: UpReport, session: Session, cluster: Cluster, progress: Progress) -> UpReport:
+    """A deployment is worth what it was seen to do: a second more shows that jobs run."""
+    try:
+        progress("checking that jobs run")
+        check = await quick_check(session, cluster)
+    except HostError as problem:
+        # What was deployed stays deployed; the check alone has nothing to say.
+        progress(f"the quick check could not be made: {problem}")
+        return report
+    return replace(report, check=check)
 
 
 def _stop_on_errors(findings: Sequence[Finding]) -> None:

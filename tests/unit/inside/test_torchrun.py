@@ -24,6 +24,7 @@ def test_torchrun_is_told_the_place_of_this_node_and_starts_ranks_by_our_shim() 
         "--master-addr=10.77.0.10",
         "--master-port=31234",
         "--no-python",
+        "--",
         *(sys.executable, "-m", "corral.inside.rank"),
     ]
 

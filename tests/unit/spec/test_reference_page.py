@@ -22,6 +22,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`users.<name>`": model.UserSpec,
     "`users.<name>.limits`": model.LimitsSpec,
     "`slurm`": model.SlurmSpec,
+    "`check`": model.CheckSpec,
 }
 
 

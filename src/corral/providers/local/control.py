@@ -72,6 +72,14 @@ class Fault(_Message):
     name: str
 
 
+class Limit(_Message):
+    """Shape one machine's link, or with no rate put it back to what the plan says."""
+
+    do: Literal["limit"] = "limit"
+    name: str
+    rate: str | None
+
+
 class GuestStatus(_Message):
     """How one machine is. `error` says why it is off, where it should not be."""
 
@@ -90,7 +98,7 @@ class Reply(_Message):
     error: str | None = None
 
 
-Request = Converge | Status | Fault
+Request = Converge | Status | Fault | Limit
 Handler = Callable[[Request], Awaitable[Reply]]
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
 

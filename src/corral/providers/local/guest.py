@@ -90,6 +90,10 @@ class Guest:
     async def plug(self, plugged: bool) -> None:
         await self._cable.plug(plugged)
 
+    async def limit(self, rate: str | None) -> None:
+        """Another rate than the plan's, until it is followed again."""
+        await self._cable.limit(rate or self._plan.link)
+
     async def remove(self) -> None:
         await self.power_off()
         await asyncio.to_thread(shutil.rmtree, self._home)

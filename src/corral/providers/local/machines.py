@@ -12,7 +12,7 @@ from corral.hosts.machine import Machine
 from corral.hosts.netns import connect_inside
 from corral.providers.local import network
 from corral.providers.local.cgroups import Cgroup
-from corral.providers.local.control import Converge, Fault, GuestStatus, Plan, Status, ask
+from corral.providers.local.control import Converge, Fault, GuestStatus, Limit, Plan, Status, ask
 from corral.providers.local.image import OnProgress, ensure_image
 from corral.providers.local.launch import ensure_supervisor
 from corral.providers.local.python_view import PythonView, this_python
@@ -138,6 +138,10 @@ class LocalMachines:
     async def plug(self, name: str) -> None:
         """Put the network cable back."""
         await ask(self._directory, Fault(do="plug", name=name))
+
+    async def limit(self, name: str, rate: str | None) -> None:
+        """Let the machine's link carry only so much, such as `100mbit`; None puts it right again, as `up` does."""
+        await ask(self._directory, Limit(name=name, rate=rate))
 
     @property
     def _cgroup(self) -> Cgroup:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from corral.hosts.local import run, spawn
 from corral.providers.local.commands import must
+from corral.spec.values import rate_bit_s
 
 GATEWAY = "10.77.0.1"
 PREFIX_LENGTH = 24
@@ -22,7 +23,6 @@ _OUTSIDE_NETWORK = Path("/proc/1/fd/9")
 _OUTSIDE_MOUNTS = Path("/proc/1/fd/8")
 _BRIDGE = "br0"
 _UPLINK = "tap0"
-_UNITS_BIT = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 
 _MASQUERADE = f"""
 table ip corral {{
@@ -144,8 +144,8 @@ class Cable:
 
 def _burst_kib(rate: str) -> int:
     """Measured: 256 KiB carries 2.5 Gbit/s without retransmits, 64 KiB is right for 100 Mbit/s."""
-    bits = float(rate[:-4]) * _UNITS_BIT[rate[-4:]]
-    return 64 if bits < 10**9 else 256 * math.ceil(bits / 2.5e9)
+    bits = rate_bit_s(rate)
+    return 64 if bits < 1e9 else 256 * math.ceil(bits / 2.5e9)
 
 
 async def _ip(*lines: str, namespace: str | None = None) -> None:

@@ -24,7 +24,7 @@ from corral.providers.local.cgroups import (
     legacy_mounts,
 )
 from corral.providers.local.commands import must
-from corral.providers.local.control import Converge, Fault, Plan, Reply, Request, serve
+from corral.providers.local.control import Converge, Fault, Limit, Plan, Reply, Request, serve
 from corral.providers.local.guest import Guest
 
 _UNIFIED = Path("/sys/fs/cgroup")
@@ -48,6 +48,9 @@ class Supervisor:
         elif isinstance(request, Fault):
             async with self._one_at_a_time:
                 await self._fault(request)
+        elif isinstance(request, Limit):
+            async with self._one_at_a_time:
+                await self._guest(request.name).limit(request.rate)
         return Reply(guests=tuple(guest.status() for guest in self._guests.values()))
 
     async def _converge(self, plan: Plan) -> None:
@@ -65,10 +68,7 @@ class Supervisor:
             await self._guests[identity.name].follow(plan)
 
     async def _fault(self, request: Fault) -> None:
-        guest = self._guests.get(request.name)
-        if guest is None:
-            known = ", ".join(self._guests) or "none"
-            raise ProviderError(f"no machine is called {request.name}; there is: {known}")
+        guest = self._guest(request.name)
         if request.do == "power_off":
             await guest.power_off()
         elif request.do == "power_on":
@@ -77,6 +77,13 @@ class Supervisor:
             guest.freeze(request.do == "freeze")
         else:
             await guest.plug(request.do == "plug")
+
+    def _guest(self, name: str) -> Guest:
+        guest = self._guests.get(name)
+        if guest is None:
+            known = ", ".join(self._guests) or "none"
+            raise ProviderError(f"no machine is called {name}; there is: {known}")
+        return guest
 
     def _cgroup(self, name: str) -> Cgroup:
         return Cgroup(_UNIFIED / name, tuple(mount / name for mount in self._legacy))

@@ -1,0 +1,98 @@
+"""What training over slow links costs in each mode, and what it learns: `python -m bench.train`, as root.
+
+On a local cluster of three machines: the example's language model with a stated compute time per step, over links of
+2.5 Gbit/s and 100 Mbit/s; then, unshaped and as fast as the machine can, the loss against the number of samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.results import provenance, write_section
+from bench.tools import Corral
+from bench.train.bed import TrainBed
+from bench.train.report import Measured, charts, report
+
+from corral.measure.records import Record
+from corral.plots.svg import svg
+
+_STATE = Path("/var/tmp/corral-bench/state")
+_PLOTS = Path(__file__).parents[2] / "docs"
+_LINKS = ("2.5gbit", "100mbit")
+_LONGER = "Training over slow links, longer"
+
+
+def main() -> None:
+    """Measure and print; a quick run is not written down."""
+    given = _options()
+    os.environ.setdefault("CORRAL_STATE", str(_STATE))
+    load = os.getloadavg()[0]
+    bed = TrainBed(given.name, given.release)
+    try:
+        measured = _measure(bed, given)
+        slurm = bed.root("srun --version").split()[-1]
+    finally:
+        if not given.keep:
+            bed.remove()
+    versions = [f"Corral {Corral().version()}", f"PyTorch {version('torch')}", f"Slurm {slurm} ({given.release})"]
+    body = f"{provenance('bench.train', versions, load)}\n{report(measured)}"
+    print(f"\n{body}")
+    if given.quick:
+        print("\nNot written down: a quick run measures nothing.")
+        return
+    write_section(_LONGER if given.longer else "Training over slow links", body)
+    if given.longer:
+        return
+    for name, chart in charts(measured).items():
+        (_PLOTS / f"{name}.svg").write_text(svg(chart))
+
+
+def _measure(bed: TrainBed, given: argparse.Namespace) -> Measured:
+    quick = "--windows 1 --window 2" if given.quick else ""
+    more = "--every 3 --fragments 3 --modes plain 'local, 4 bits'" if given.longer else ""
+    rates: dict[str, list[Record]] = {}
+    bed.shape(None)
+    bed.bring()
+    _say(f"losses, {given.steps} steps, links unshaped")
+    losses = bed.job(f"losses --steps {given.steps} {more}", _hear)
+    for link in _LINKS:
+        _say(f"throughput, links of {link}")
+        bed.shape(link)
+        rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick} {more}", _hear)
+    return Measured(given.compute_ms / 1000, rates, losses, "local, 4 bits" if given.longer else "local, 8 bits")
+
+
+def _hear(record: Record) -> None:
+    if record["kind"] == "rate":
+        shown = "  ".join(f"{rate:.1f}" for rate in record["samples_s"])
+        _say(f"  {record['mode']:14} {shown} samples/s, {1000 * record['late_s']:.0f} ms late")
+    elif record["kind"] == "end":
+        _say(f"  {record['mode']:14} loss {record['kept']:.4f} after {record['seconds']:.0f} s")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.train", description="Training over slow links, by mode.")
+    parser.add_argument("--release", default="trixie", help="the machines' Debian release")
+    parser.add_argument("--name", default="bench-train", help="the cluster's name")
+    parser.add_argument("--keep", action="store_true", help="leave the machines running, for another run")
+    parser.add_argument("--compute-ms", type=float, default=90.0, help="the stated compute time of a step")
+    parser.add_argument("--steps", type=int, default=400, help="of the trainings whose losses are compared")
+    parser.add_argument("--longer", action="store_true", help="two modes, three times as long, averaged more often")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: one short window each, nothing written")
+    if os.geteuid() != 0:
+        sys.exit("making machines needs root: run the command again with sudo")
+    given = parser.parse_args()
+    given.steps *= 3 if given.longer else 1
+    return given
+
+
+if __name__ == "__main__":
+    main()
