@@ -68,17 +68,3 @@ def test_a_training_of_local_steps_whose_node_dies_goes_on_elsewhere_with_the_sa
     finally:
         lab.corral("up", timeout_s=300)
     assert losses(said) == expected
-
-
-@pytest.mark.parametrize("mode", ["powersgd", "local"])
-def test_a_training_that_slurm_warns_saves_every_ranks_part_and_goes_on_with_the_same_losses(
-    alice: Person, mode: str
-) -> None:
-    expected = losses(finished(alice, send(alice, 3, "--mode", mode)))
-    job = send(alice, 3, "--mode", mode, "--compute-ms", "1000")
-    eventually(lambda: "step 12 " in log(alice, job), within_s=180)
-    alice.sh(f"scancel --signal=USR1 {job}")
-    eventually(lambda: "continued at step" in log(alice, job), within_s=200, every_s=2)
-    said = finished(alice, job)
-    assert "the job goes back to the queue" in said
-    assert losses(said) == expected
