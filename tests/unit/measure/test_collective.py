@@ -54,7 +54,7 @@ def records(*, links: bool = True, wrong: int = 0) -> list[Record]:
 
 
 def report(**options: bool | int) -> CollectiveReport:
-    return report_of(records(**options), "lab")  # type: ignore[arg-type]
+    return report_of(records(**options), "lab")  # type: ignore[arg-type]  # each test gives its own
 
 
 def test_the_headline_says_how_much_of_the_link_is_used_with_and_without_tuning() -> None:

@@ -37,7 +37,7 @@ def test_the_link_is_the_one_on_which_the_probe_takes_as_long() -> None:
 def test_options_that_make_no_sense_are_refused_in_one_line(options: dict[str, int], words: str) -> None:
     model = torch.nn.Linear(2, 2)
     with pytest.raises(ValueError, match=words):
-        Synchronizer(model, torch.optim.SGD(model.parameters()), **options)  # type: ignore[arg-type]
+        Synchronizer(model, torch.optim.SGD(model.parameters()), **options)  # type: ignore[arg-type]  # wrong ones are the point
 
 
 @pytest.mark.parametrize("mode", ["auto", "plain", "ddp", "bf16", "powersgd", "local"])
