@@ -51,6 +51,7 @@ def restore(registered: dict[str, Any], *, every_s: float = 300, folder: str | o
         return State(registered, None, every_s)
     state = State(registered, Path(folder) if folder is not None else Path(job or "") / "checkpoint", every_s)
     warning.listen()
+    group.settle_at_exit()
     state._continue()
     return state
 

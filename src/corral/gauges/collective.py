@@ -25,6 +25,7 @@ from corral.gauges.operations import DTYPES, OPERATIONS, Operation, bytes_of, co
 from corral.gauges.report import tell
 from corral.gauges.ring import measure_ring
 from corral.gauges.tcp import Station
+from corral.inside import group
 from corral.inside.interface import own_address_towards
 from corral.train.lanes import GLOO_LANES, Lanes
 
@@ -63,6 +64,7 @@ class Bench:
             self.device = torch.device("cuda", self.local_rank)
             torch.cuda.set_device(self.device)
         dist.init_process_group(backend)
+        group.settle_at_exit()
         self.rank, self.size = int(dist.get_rank()), int(dist.get_world_size())
         self.control = dist.new_group(backend="gloo")
         self.lanes = {variant: self._lanes(variant) for variant in self._variants()}

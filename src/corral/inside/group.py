@@ -5,8 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
+
+_THREADS = Path("/proc/self/task")
+_WORKER = "pt_gloo_runloop"  # torch's name for the threads that do a gloo group's work
+_SETTLE_S = 2.0
+_LOOK_S = 0.005
 
 
 def say(line: str) -> None:
@@ -60,6 +67,34 @@ def collect(value: Any) -> list[Any]:
     values: list[Any] = [None] * size()
     distributed.all_gather_object(values, value)
     return values
+
+
+def settle_at_exit() -> None:
+    """Have this process wait at its end until gloo's threads are done with what they were given.
+
+    They let go of a tensor a moment after whoever waited for it has gone on, and need Python for that: if it is already
+    being taken apart, it ends the thread, which aborts the process, and a job that has done all its work has failed.
+    Destroying the group does not help as long as anybody, such as a DDP model, still refers to it.
+    """
+    atexit.unregister(_settle)
+    atexit.register(_settle)
+
+
+def _settle() -> None:
+    if "torch" not in sys.modules or not _THREADS.is_dir():
+        return
+    deadline = time.monotonic() + _SETTLE_S
+    quiet = 0
+    while quiet < 2 and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)  # whoever waits for Python gets it now
+        quiet = 0 if any(_is_busy(thread) for thread in _THREADS.iterdir()) else quiet + 1
+
+
+def _is_busy(thread: Path) -> bool:
+    try:
+        return (thread / "comm").read_text().strip() == _WORKER and ") S " not in (thread / "stat").read_text()
+    except OSError:  # it has ended
+        return False
 
 
 def leave(code: int) -> NoReturn:

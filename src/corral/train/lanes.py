@@ -8,7 +8,6 @@ NCCL does the same inside one group by socket threads (see `start.py`), so there
 
 from __future__ import annotations
 
-import atexit
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -36,8 +35,6 @@ class Lanes:
         self.takes_part = dist.get_rank() in self.ranks
         wanted = count or (GLOO_LANES if self.backend == "gloo" else 1)
         self.groups = [dist.new_group(self.ranks, backend=self.backend) for _ in range(wanted)]
-        # Scripts may end without a word: threads of gloo's that outlive Python abort the process, and fail the job.
-        atexit.register(self._drop)
 
     @property
     def position(self) -> int:
@@ -107,10 +104,6 @@ class Lanes:
         """Let the groups go, when everybody has come so far."""
         if self.takes_part:
             dist.barrier(group=self.groups[0])
-        self._drop()
-
-    def _drop(self) -> None:
-        atexit.unregister(self._drop)
         while self.takes_part and self.groups:
             dist.destroy_process_group(self.groups.pop())
 

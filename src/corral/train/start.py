@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from corral import checkpoint
-from corral.inside import interface
+from corral.inside import group, interface
 
 _INFINIBAND = Path("/sys/class/infiniband")
 # What lanes are to gloo: several sockets, served by several threads, for one ring over Ethernet.
@@ -55,12 +55,13 @@ def init() -> Run:
         dist.init_process_group(
             backend, init_method="env://" if under_torchrun else address, rank=place.rank, world_size=place.size
         )
+        group.settle_at_exit()
         atexit.register(_part)
     return Run(place.rank, place.size, place.local_rank, device, dist.get_backend())
 
 
 def _part() -> None:
-    """Let go of the group while Python is whole: threads of a library that outlive it abort the process."""
+    """Scripts may end without a word, and NCCL wants to be let go while Python is whole."""
     if dist.is_initialized():
         dist.destroy_process_group()
 

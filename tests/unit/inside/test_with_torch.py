@@ -102,6 +102,38 @@ def test_a_job_continues_on_another_number_of_ranks(stopped: tuple[Path, str], t
     assert len(losses(begun) + losses(output)) == STEPS
 
 
+# Twenty jobs of two ranks each. Nobody but who blocks gives Python to another thread, so that gloo's still want it when
+# the script ends.
+HASTY = """
+import os, sys, torch
+from corral import checkpoint
+for number in range(20):
+    rank = next((rank for rank in (0, 1) if not os.fork()), None)
+    if rank is not None:
+        break
+    assert [os.wait()[1] for _ in (0, 1)] == [0, 0]
+else:
+    sys.exit()
+state = checkpoint.restore({}, folder=f"{sys.argv[1]}/{number}")
+torch.distributed.init_process_group("gloo", f"file://{sys.argv[1]}/meeting{number}", rank=rank, world_size=2)
+still_used = torch.distributed.group.WORLD
+sys.setswitchinterval(60)
+torch.distributed.all_gather_object([None, None], "last words")
+"""
+
+
+def test_a_script_that_ends_right_after_its_last_exchange_has_not_failed(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [python_with_torch(), "-c", HASTY, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(SOURCES), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
 BROKEN = """
 import torch
 from corral import checkpoint
