@@ -34,13 +34,15 @@ _MODES: dict[str, dict[str, Any]] = {
 _POWERSGD_FROM = 11
 """Steps until torch's hook compresses."""
 _LENGTH = 32
+_FAR = 1_000_000
+"""Steps between the data of one seed and the next."""
 
 
 class Training:
     """One training from its beginning, the same on every rank but for the data."""
 
     def __init__(self, run: train.Run, options: argparse.Namespace, mode: str, compute_s: float = 0.0) -> None:
-        torch.manual_seed(0)
+        torch.manual_seed(options.seed)
         self.run, self.options = run, options
         # Of a paced step the gradients of a few samples are computed: they are as large as those of many.
         self.text = train_lm.Text(options.real if compute_s else options.batch, _LENGTH, run.device)
@@ -64,7 +66,7 @@ class Training:
         losses = []
         for _ in range(count):
             self.pace.begin()
-            loss = self.called(self.text.draw(self.done, self.run.rank))
+            loss = self.called(self.text.draw(_FAR * self.options.seed + self.done, self.run.rank))
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
@@ -154,6 +156,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--windows", type=int, default=3)
     parser.add_argument("--window", type=int, default=5, help="steps of a window, but of mode local")
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0, help="of parameters and data")
     parser.add_argument("--report", type=int, default=50)
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--real", type=int, default=4, help="samples that a paced step of so many computes for real")
