@@ -174,8 +174,8 @@ class Bench:
 
     def _how(self, variant: str) -> str:
         if self.backend == "gloo":
-            lanes = len(self.lanes[variant].groups)
-            return f"gloo, {lanes} process groups as lanes" if lanes > 1 else "gloo, one process group"
+            tuned = OPERATIONS[self.options.collective].tuned
+            return f"gloo, {tuned if variant == 'tuned' else 'one process group'}"
         settings = _socket_settings() if variant == "tuned" else {}
         return " ".join(["nccl", *(f"{name}={os.environ[name]}" for name in settings)]) if settings else "nccl as it is"
 
