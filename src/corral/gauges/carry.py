@@ -1,4 +1,4 @@
-"""Collectives that training does not need, tuned all the same: in shares, so that the link always has something to do."""
+"""Collectives that training does not need, tuned all the same: in shares, so that a link always has one to carry."""
 
 from __future__ import annotations
 
