@@ -1,4 +1,4 @@
-"""What training over slow links costs in each mode, and what it learns: `python -m bench.train`, as root.
+"""What training over slow links costs in each mode, and what it learns: `python -m bench.train`, as root. Half an hour.
 
 On a local cluster of three machines: the example's language model with a stated compute time per step, over links of
 2.5 Gbit/s and 100 Mbit/s; then, unshaped and as fast as the machine can, the loss against the number of samples.
@@ -23,7 +23,6 @@ from corral.plots.svg import svg
 _STATE = Path("/var/tmp/corral-bench/state")
 _PLOTS = Path(__file__).parents[2] / "docs"
 _LINKS = ("2.5gbit", "100mbit")
-_LONGER = "Training over slow links, longer"
 
 
 def main() -> None:
@@ -44,26 +43,23 @@ def main() -> None:
     if given.quick:
         print("\nNot written down: a quick run measures nothing.")
         return
-    write_section(_LONGER if given.longer else "Training over slow links", body)
-    if given.longer:
-        return
+    write_section("Training over slow links", body)
     for name, chart in charts(measured).items():
         (_PLOTS / f"{name}.svg").write_text(svg(chart))
 
 
 def _measure(bed: TrainBed, given: argparse.Namespace) -> Measured:
     quick = "--windows 1 --window 2" if given.quick else ""
-    more = "--every 3 --fragments 3 --modes plain 'local, 4 bits'" if given.longer else ""
     rates: dict[str, list[Record]] = {}
     bed.shape(None)
     bed.bring()
     _say(f"losses, {given.steps} steps, links unshaped")
-    losses = bed.job(f"losses --steps {given.steps} {more}", _hear)
+    losses = bed.job(f"losses --steps {given.steps}", _hear)
     for link in _LINKS:
         _say(f"throughput, links of {link}")
         bed.shape(link)
-        rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick} {more}", _hear)
-    return Measured(given.compute_ms / 1000, rates, losses, "local, 4 bits" if given.longer else "local, 8 bits")
+        rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick}", _hear)
+    return Measured(given.compute_ms / 1000, rates, losses)
 
 
 def _hear(record: Record) -> None:
@@ -84,14 +80,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--name", default="bench-train", help="the cluster's name")
     parser.add_argument("--keep", action="store_true", help="leave the machines running, for another run")
     parser.add_argument("--compute-ms", type=float, default=90.0, help="the stated compute time of a step")
-    parser.add_argument("--steps", type=int, default=400, help="of the trainings whose losses are compared")
-    parser.add_argument("--longer", action="store_true", help="two modes, three times as long, averaged more often")
+    parser.add_argument("--steps", type=int, default=1200, help="of the trainings whose losses are compared")
     parser.add_argument("--quick", action="store_true", help="a smoke run: one short window each, nothing written")
     if os.geteuid() != 0:
         sys.exit("making machines needs root: run the command again with sudo")
-    given = parser.parse_args()
-    given.steps *= 3 if given.longer else 1
-    return given
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
