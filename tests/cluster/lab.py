@@ -77,6 +77,15 @@ class Lab:
         return json.loads(text.splitlines()[-1])["report"] if args[0] == "up" else json.loads(text)
 
     @contextmanager
+    def while_up(self) -> Iterator[None]:
+        """Up for as long as that, and down afterwards whatever happened."""
+        try:
+            self.corral("up", timeout_s=600)
+            yield
+        finally:
+            self.corral("down")
+
+    @contextmanager
     def start(self, *args: str) -> Iterator[subprocess.Popen[str]]:
         """A command running in the background, to be killed or watched line by line."""
         with subprocess.Popen(

@@ -49,6 +49,10 @@ class Person:
         """Send a job; its number."""
         return self.corral("run", "--detach", *args).split()[-1]
 
+    def log(self, job: str) -> str:
+        """What a job has printed so far; nothing before it has begun."""
+        return self.corral("logs", job, exit_code=None)
+
     def write(self, name: str, text: str) -> None:
         """Put a file into the project."""
         path = f"{self.home}/project/{name}"

@@ -29,11 +29,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
         storage={},
         users={"ada": {}},
     )
-    try:
-        lab.corral("up", timeout_s=300)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down", "--yes")
 
 
 @needs_torch

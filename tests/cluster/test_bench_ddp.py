@@ -41,11 +41,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
         storage={"shared": {"mount": "/shared"}},
         users={"alice": {}},
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")

@@ -22,11 +22,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
         tmp_path_factory.mktemp("check"), image_cache, name=f"check-{os.getpid()}", users={"alice": {}},
         storage={"shared": {"mount": "/shared"}},
     )  # fmt: skip
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @contextmanager

@@ -24,11 +24,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
         folder, image_cache, name=f"nodes-doctor-{os.getpid()}", users={"alice": {}}, slurm={"conf": CONF},
         storage=storage,
     )  # fmt: skip
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def kinds(lab: Lab, *names: str) -> dict[str, dict[str, Any]]:

@@ -27,11 +27,8 @@ def bare(tmp_path: Path, image_cache: Path) -> Iterator[Lab]:
 def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator[Lab]:
     """A cluster that is up; a test that breaks something mends it by `up`."""
     lab = make_lab(tmp_path_factory.mktemp("up"), image_cache, name=f"up-{os.getpid()}", users={"alice": {}})
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def works(lab: Lab, nodes: int = 3) -> bool:

@@ -30,11 +30,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         storage={"shared": {"mount": "/shared"}},
         users={"alice": {}, "bob": {}},
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")

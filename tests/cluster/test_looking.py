@@ -30,11 +30,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         local={"release": request.param}, users={"alice": {}, "bob": {"limits": {"gpus": 1}}}, storage={"shared": {}},
         partitions={"main": {"default": True}, "short": {"max_time": 10}},
     )  # fmt: skip
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture

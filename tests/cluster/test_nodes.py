@@ -35,11 +35,8 @@ def lab(tmp_path: Path, image_cache: Path) -> Iterator[Lab]:
     file = tmp_path / "cluster.yaml"
     file.write_text(FILE.format(pid=os.getpid()))
     lab = Lab(file, tmp_path / "state", image_cache)
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def submit(lab: Lab, options: str, script: str) -> str:

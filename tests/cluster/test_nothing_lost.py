@@ -24,11 +24,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
     folder = tmp_path_factory.mktemp("lost")
     storage = {"shared": {"mount": "/shared"}}
     lab = make_lab(folder, image_cache, name=f"lost-{os.getpid()}", storage=storage, users={"alice": {}})
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +49,11 @@ def runs(alice: Person, file: str) -> Counter[str]:
     return Counter(alice.read(f"{alice.home}/{file}").split())
 
 
-def log(alice: Person, job: str) -> str:
-    return alice.corral("logs", job, exit_code=None)
-
-
 @needs_torch
 def test_a_job_whose_time_is_over_goes_on_where_it_was(alice: Person, undisturbed: dict[int, str]) -> None:
     job = alice.start("--time", "1m", "--env", TORCH, "train.py", "--steps", str(_STEPS), "--step-s", "0.5")
     alice.corral("logs", "-f", job, timeout_s=280)
-    said = log(alice, job)
+    said = alice.log(job)
     assert "stopped by SIGUSR1" in said
     assert re.search(r"continued at step [1-9]", said)
     assert losses(said) == undisturbed
@@ -70,11 +63,11 @@ def test_a_job_whose_time_is_over_goes_on_where_it_was(alice: Person, undisturbe
 def test_a_preempted_job_saves_its_work_makes_room_and_goes_on(alice: Person, undisturbed: dict[int, str]) -> None:
     steps = ["--steps", str(_STEPS), "--step-s", "0.2"]
     jobs = [alice.start("--qos", "scavenger", "--env", TORCH, "train.py", *steps) for _ in range(3)]
-    eventually(lambda: all("step 5 " in log(alice, job) for job in jobs), within_s=120)
+    eventually(lambda: all("step 5 " in alice.log(job) for job in jobs), within_s=120)
     assert "made it" in alice.corral("run", "--no-folder", "echo", "made it")
     for job in jobs:
         alice.corral("logs", "-f", job, timeout_s=240)
-    said = [log(alice, job) for job in jobs]
+    said = [alice.log(job) for job in jobs]
     assert [losses(text) for text in said] == [undisturbed] * 3
     assert sum("stopped by SIGUSR1" in text for text in said) == 1
     assert sum("continued at step" in text for text in said) == 1
@@ -88,15 +81,15 @@ def test_a_training_whose_node_dies_goes_on_elsewhere_from_its_checkpoint(lab: L
     blocker = alice.start("--no-folder", "bash", "-c", "until [ -e ~/away ]; do read -t 0.2 <> <(:); done")
     eventually(lambda: "node0" in alice.sh(f"squeue -h -j {blocker} -o %N"))
     job = alice.start("--nodes", "2", "--ddp", "--env", TORCH, *train, "--step-s", "0.5", "--every-s", "2")
-    eventually(lambda: "saved step" in log(alice, job), within_s=120)
+    eventually(lambda: "saved step" in alice.log(job), within_s=120)
     alice.sh("touch ~/away")
     asyncio.run(lab.machines.power_off("node2"))
     try:
-        eventually(lambda: "continued at step" in log(alice, job), within_s=200, every_s=2)
+        eventually(lambda: "continued at step" in alice.log(job), within_s=200, every_s=2)
         alice.corral("logs", "-f", job, timeout_s=240)
     finally:
         lab.corral("up", timeout_s=300)
-    assert losses(log(alice, job)) == expected
+    assert losses(alice.log(job)) == expected
 
 
 def test_twenty_submissions_survive_a_controller_that_is_killed_after_each(lab: Lab, alice: Person) -> None:

@@ -21,11 +21,8 @@ NODES = ("node0", "node1")
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator[Lab]:
     lab = make_lab(tmp_path_factory.mktemp("people"), image_cache, name=f"people-{os.getpid()}", machines=2)
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")

@@ -26,11 +26,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         name=f"ports-{request.param}-{os.getpid()}",
         local={"release": request.param},
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def documented(roles: frozenset[str], address: str) -> set[Socket]:

@@ -30,11 +30,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         storage={"shared": {"mount": "/shared"}},
         users={"alice": {}},
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def as_alice(lab: Lab, node: str, command: str, exit_code: int | None = 0) -> str:

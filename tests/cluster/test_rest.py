@@ -39,12 +39,9 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         tmp_path_factory.mktemp(request.param), image_cache, name=f"rest-{request.param}-{os.getpid()}", machines=2,
         local={"release": request.param, "gpus": 2}, users={"alice": {}, "bob": {}},
     )  # fmt: skip
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         lab.ssh("node0", "install -d -o alice /shared/alice")
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     lab = make_lab(
         folder, image_cache, name=f"{request.param}-{os.getpid()}", local={"release": request.param}, users=USERS
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def queue(lab: Lab, user: str) -> list[str]:

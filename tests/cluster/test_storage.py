@@ -20,11 +20,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
         storage={"shared": {}},
         users={"alice": {}},
     )
-    try:
-        lab.corral("up")
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 def test_homes_and_job_folders_are_the_same_on_every_machine(lab: Lab) -> None:

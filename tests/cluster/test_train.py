@@ -23,11 +23,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, image_cache: Path) -> Iterator
     folder = tmp_path_factory.mktemp("train")
     storage = {"shared": {"mount": "/shared"}}
     lab = make_lab(folder, image_cache, name=f"train-{os.getpid()}", storage=storage, users={"alice": {}})
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +38,9 @@ def send(alice: Person, nodes: int, *options: str) -> str:
     return alice.start("--nodes", str(nodes), "--ddp", "--env", TORCH, *_TRAIN, *options)
 
 
-def log(alice: Person, job: str) -> str:
-    return alice.corral("logs", job, exit_code=None)
-
-
 def finished(alice: Person, job: str) -> str:
     alice.corral("logs", "-f", job, timeout_s=400)
-    return log(alice, job)
+    return alice.log(job)
 
 
 def test_a_training_of_local_steps_whose_node_dies_goes_on_elsewhere_with_the_same_losses(
@@ -59,11 +52,11 @@ def test_a_training_of_local_steps_whose_node_dies_goes_on_elsewhere_with_the_sa
     blocker = alice.start("--no-folder", "bash", "-c", "until [ -e ~/away ]; do read -t 0.2 <> <(:); done")
     eventually(lambda: "node0" in alice.sh(f"squeue -h -j {blocker} -o %N"))
     job = send(alice, 2, *mode, "--compute-ms", "500", "--every-s", "2")
-    eventually(lambda: "saved step" in log(alice, job), within_s=120)
+    eventually(lambda: "saved step" in alice.log(job), within_s=120)
     alice.sh("touch ~/away")
     asyncio.run(lab.machines.power_off("node2"))
     try:
-        eventually(lambda: "continued at step" in log(alice, job), within_s=200, every_s=2)
+        eventually(lambda: "continued at step" in alice.log(job), within_s=200, every_s=2)
         said = finished(alice, job)
     finally:
         lab.corral("up", timeout_s=300)

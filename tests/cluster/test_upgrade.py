@@ -30,13 +30,10 @@ def lab(request: pytest.FixtureRequest, tmp_path: Path, image_cache: Path) -> It
         local={"release": release},
         users={"alice": {}},
     )
-    try:
-        lab.corral("up", timeout_s=600)
+    with lab.while_up():
         for node in ("node0", "node1"):
             lab.ssh(node, OFFER_FORKY)
         yield lab
-    finally:
-        lab.corral("down")
 
 
 @pytest.mark.parametrize("lab", ["trixie"], indirect=True)
