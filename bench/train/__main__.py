@@ -9,15 +9,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from bench.results import provenance, write_section
 from bench.tools import Corral
 from bench.train.bed import TrainBed
-from bench.train.report import Measured, charts, report
+from bench.train.report import Rates, loss_charts, losses_report, rate_charts, rates_report
 
 from corral.measure.records import Record
+from corral.plots.chart import Chart
 from corral.plots.svg import svg
 
 _STATE = Path("/var/tmp/corral-bench/state")
@@ -30,36 +34,59 @@ def main() -> None:
     given = _options()
     os.environ.setdefault("CORRAL_STATE", str(_STATE))
     load = os.getloadavg()[0]
+    parts = [part for part in _PARTS if given.only in ("", part.name)]
     bed = TrainBed(given.name, given.release)
     try:
-        measured = _measure(bed, given)
+        told = {part: part.measure(bed, given) for part in parts}
         slurm = bed.root("srun --version").split()[-1]
     finally:
         if not given.keep:
             bed.remove()
     versions = [f"Corral {Corral().version()}", f"PyTorch {version('torch')}", f"Slurm {slurm} ({given.release})"]
-    body = f"{provenance('bench.train', versions, load)}\n{report(measured)}"
-    print(f"\n{body}")
-    if given.quick:
-        print("\nNot written down: a quick run measures nothing.")
-        return
-    write_section("Training over slow links", body)
-    for name, chart in charts(measured).items():
-        (_PLOTS / f"{name}.svg").write_text(svg(chart))
+    for part, found in told.items():
+        body = f"{provenance('bench.train', versions, load)}\n{part.report(found)}"
+        print(f"\n{body}")
+        if given.quick:
+            print("\nNot written down: a quick run measures nothing.")
+            continue
+        write_section(part.title, body)
+        for name, chart in part.charts(found).items():
+            (_PLOTS / f"{name}.svg").write_text(svg(chart))
 
 
-def _measure(bed: TrainBed, given: argparse.Namespace) -> Measured:
-    quick = "--windows 1 --window 2" if given.quick else ""
-    rates: dict[str, list[Record]] = {}
+def _losses(bed: TrainBed, given: argparse.Namespace) -> list[Record]:
     bed.shape(None)
     bed.bring()
     _say(f"losses, {given.steps} steps, links unshaped")
-    losses = bed.job(f"losses --steps {given.steps}", _hear)
+    return bed.job(f"losses --steps {given.steps}", _hear)
+
+
+def _throughput(bed: TrainBed, given: argparse.Namespace) -> Rates:
+    quick = "--windows 1 --window 2" if given.quick else ""
+    rates = {}
     for link in _LINKS:
         _say(f"throughput, links of {link}")
         bed.shape(link)
+        bed.bring()
         rates[link] = bed.job(f"throughput --compute-ms {given.compute_ms} {quick}", _hear)
-    return Measured(given.compute_ms / 1000, rates, losses)
+    return Rates(given.compute_ms / 1000, rates)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What can be measured by itself, and what becomes of it."""
+
+    name: str
+    title: str
+    measure: Callable[[TrainBed, argparse.Namespace], Any]
+    report: Callable[[Any], str]
+    charts: Callable[[Any], dict[str, Chart]]
+
+
+_PARTS = (
+    Part("losses", "Training over slow links: losses", _losses, losses_report, loss_charts),
+    Part("throughput", "Training over slow links: throughput", _throughput, rates_report, rate_charts),
+)
 
 
 def _hear(record: Record) -> None:
@@ -78,6 +105,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.train", description="Training over slow links, by mode.")
     parser.add_argument("--release", default="trixie", help="the machines' Debian release")
     parser.add_argument("--name", default="bench-train", help="the cluster's name")
+    parser.add_argument("--only", default="", choices=("losses", "throughput"), help="the other part is left as it was")
     parser.add_argument("--keep", action="store_true", help="leave the machines running, for another run")
     parser.add_argument("--compute-ms", type=float, default=90.0, help="the stated compute time of a step")
     parser.add_argument("--steps", type=int, default=1200, help="of the trainings whose losses are compared")

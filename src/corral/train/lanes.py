@@ -60,23 +60,26 @@ class Lanes:
         return tensor
 
     def _summing(self, tensor: Tensor) -> list[Any]:
-        flat = tensor.view(-1)
-        pieces = self._cut(flat, flat.element_size())
+        pieces = self._pieces(tensor.view(-1))
         return [dist.all_reduce(piece, group=group, async_op=True) for piece, group in pieces]
 
     def all_to_all(self, rows: Tensor) -> Tensor:
-        """Send row i to the i-th rank; return the rows that were sent here, by rank. Waits for them."""
-        columns = rows.t()
-        pieces = self._cut(columns, rows.element_size() * self.size)
-        sent = [piece.t().contiguous() for piece, _ in pieces]
-        received = [torch.empty_like(piece) for piece in sent]
-        works = [
-            dist.all_to_all_single(into, piece, group=group, async_op=True)
-            for into, piece, (_, group) in zip(received, sent, pieces, strict=True)
-        ]
-        for work in works:
-            work.wait()
-        return torch.cat(received, dim=1)
+        """Send row i to the i-th rank; return the rows that were sent here, by rank. Waits for them.
+
+        To one rank and from one rank at a time: where several send to one at once, its slow link drops what comes
+        together, and TCP waits before it sends again.
+        """
+        received = torch.empty(rows.shape, dtype=rows.dtype)
+        received[self.position] = rows[self.position]
+        for distance in range(1, self.size):
+            to, source = (self.position + distance) % self.size, (self.position - distance) % self.size
+            works = []
+            for (sent, group), (into, _) in zip(self._pieces(rows[to]), self._pieces(received[source]), strict=True):
+                works.append(dist.irecv(into, self.ranks[source], group=group))
+                works.append(dist.isend(sent, self.ranks[to], group=group))
+            for work in works:
+                work.wait()
+        return received
 
     def agree(self, tensors: Sequence[Tensor]) -> bool:
         """Whether everybody has the same values, by their checksum: what has not to be sent starts at once."""
@@ -107,9 +110,9 @@ class Lanes:
         while self.takes_part and self.groups:
             dist.destroy_process_group(self.groups.pop())
 
-    def _cut(self, tensor: Tensor, item_bytes: int) -> list[tuple[Tensor, Any]]:
-        count = max(1, min(len(self.groups), len(tensor) * item_bytes // _LEAST_BYTES))
-        return list(zip(tensor.tensor_split(count), self.groups, strict=False))
+    def _pieces(self, flat: Tensor) -> list[tuple[Tensor, Any]]:
+        count = max(1, min(len(self.groups), len(flat) * flat.element_size() // _LEAST_BYTES))
+        return list(zip(flat.tensor_split(count), self.groups, strict=False))
 
 
 def _all_well(done: Any, tensor: Tensor) -> Tensor:
