@@ -10,7 +10,7 @@ from corral.plots.html import Section, Table, page
 _COLUMNS = (
     *("size (B)", "count", "type", "redop"),
     *("time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"),
-    *("in place: time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "iterations", "of raw TCP"),
+    *("in place: time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "iters", "of raw TCP"),
 )
 
 

@@ -20,9 +20,9 @@ figure{margin:0;padding:.5rem;border:1px solid var(--line);border-radius:8px;max
 figure svg{display:block;width:100%}
 .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{padding:.35rem .8rem;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
+th,td{padding:.35rem .6rem;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
 tr:last-child td{border-bottom:0}tbody tr:nth-child(even){background:var(--stripe)}
-th{color:var(--faint);font-weight:600}.number{text-align:right}
+th{color:var(--faint);font-weight:600;white-space:normal;vertical-align:bottom}.number{text-align:right}
 """
 
 
