@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from corral.gauges import models  # noqa: E402 (only where torch is) (needs torch)
-from corral.gauges.sizes import Shape, flops, shape  # noqa: E402
+from corral.gauges import models  # noqa: E402 (needs torch)
+from corral.gauges.sizes import Shape, flops, shape  # noqa: E402 (as above)
 
 
 @pytest.mark.parametrize(
