@@ -139,14 +139,14 @@ def test_a_sweep_of_a_hundred_trials_has_its_table_and_its_plot(alice: Person) -
 
 def test_a_sweep_that_was_cancelled_is_resumed_and_runs_every_trial_once(alice: Person) -> None:
     alice.corral("sweep", "--gpus", "0", "--at-most", "2", "--grid", "n=0..5", "--no-folder",
-                 "bash", "-c", "echo {n} >> ~/trials; [ {n} = 0 ] || [ -e ~/go ] || sleep 600")  # fmt: skip
+                 "bash", "-c", "echo {n} >> ~/trials; [ {n} = 0 ] || [ -e ~/again ] || sleep 600")  # fmt: skip
     eventually(lambda: len(alice.read(f"{alice.home}/trials").split()) > 1)
     alice.corral("sweep", "cancel")
     eventually(lambda: alice.json("sweep", "status")["counts"]["running"] == 0)
     counts = alice.json("sweep", "status")["counts"]
     assert counts["cancelled"] >= 1
     assert counts["done"] + counts["cancelled"] == 6
-    alice.sh("touch ~/go")
+    alice.sh("touch ~/again")
     alice.corral("sweep", "resume")
     eventually(lambda: alice.json("sweep", "status")["counts"]["done"] == 6, within_s=90)
 
