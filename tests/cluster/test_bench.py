@@ -45,7 +45,7 @@ def test_an_all_reduce_is_right_and_told_beside_what_the_link_carries(lab: Lab) 
     assert [variant["name"] for variant in report["variants"]] == ["untuned", "tuned"]
     for variant in report["variants"]:
         assert [row["size_bytes"] for row in variant["rows"]] == [1 << 20, 4 << 20, 16 << 20]
-        assert 0.1e9 < variant["largest"]["busbw_bit_s"] < 1.01e9
+        assert 0.13e9 < variant["largest"]["busbw_bit_s"] < 1.01e9
         assert variant["largest"]["share_of_raw_tcp"] == pytest.approx(
             variant["largest"]["busbw_bit_s"] / report["raw_tcp"]["limit_bit_s"]
         )

@@ -131,8 +131,8 @@ done; true
 
 
 def test_closing_the_terminal_changes_nothing(lab: Lab, alice: Person) -> None:
-    alice.write(
-        "close.sh", "corral run --no-folder bash -c 'sleep 5; echo done > ~/closed' & sleep 3; kill -HUP $!; wait\n"
-    )
+    runs = "until squeue -h -u alice -t R | grep -q .; do sleep 0.1; done"
+    job = "bash -c 'sleep 5; echo done > ~/closed'"
+    alice.write("close.sh", f"corral run --no-folder {job} & {runs}; kill -HUP $!; wait\n")
     alice.sh("bash close.sh", exit_code=None)
     eventually(lambda: alice.read(f"{alice.home}/closed") == "done\n")

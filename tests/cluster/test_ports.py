@@ -58,8 +58,8 @@ def test_every_machine_listens_exactly_where_the_documentation_says(lab: Lab) ->
 
 
 def test_what_a_job_opens_is_on_the_clusters_address_too(lab: Lab) -> None:
-    sockets = [
-        line.split()[3] for line in lab.ssh("node0", "srun -N2 sleep 3 & sleep 1.5; ss -Hltn; wait").splitlines()
-    ]
-    assert len(sockets) > len(documented(lab.spec.roles("node0"), "10.77.0.10"))
+    idle = len(documented(lab.spec.roles("node0"), "10.77.0.10"))
+    opened = f'until ss=$(ss -Hltn) && [ $(echo "$ss" | wc -l) -gt {idle} ]; do sleep 0.1; done; echo "$ss"'
+    said = lab.ssh("node0", f"srun -N2 sleep 3 & {opened}; wait")
+    sockets = [line.split()[3] for line in said.splitlines()]
     assert {socket for socket in sockets if not socket.startswith("10.77.0.10:")} == {"0.0.0.0:22", "[::]:22"}

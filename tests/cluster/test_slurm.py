@@ -49,8 +49,13 @@ def test_three_jobs_with_a_gpu_each_run_at_once_and_a_fourth_waits_and_accountin
     nodes = lab.ssh("node0", "squeue -h -u alice -t R -o %N").split()
     assert sorted(nodes) == ["node0", "node1", "node2"]
     cancel_all(lab)
-    listed = lab.ssh("node0", "sacct -nPX -u alice -S now-10minutes -o state,alloctres").splitlines()
-    assert sum("gres/gpu=1" in line and line.startswith("CANCELLED") for line in listed) >= 3
+
+    def cancelled() -> int:
+        listed = lab.ssh("node0", "sacct -nPX -u alice -S now-10minutes -o state,alloctres").splitlines()
+        return sum("gres/gpu=1" in line and line.startswith("CANCELLED") for line in listed)
+
+    # Accounting hears of it a moment later.
+    eventually(lambda: cancelled() >= 3)
 
 
 def test_a_job_with_a_gpu_may_open_it_and_a_job_without_may_not(lab: Lab) -> None:
