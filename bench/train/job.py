@@ -78,7 +78,7 @@ class Training:
     def validation(self, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> float:
         """The loss on text that is not learned, with the parameters that all ranks share."""
         with within(), torch.no_grad():
-            return float(self.model(self.text.validation(256)))
+            return float(self.model(self.text.validation(self.options.validation)))
 
     def close(self) -> None:
         if self.sync is not None:
@@ -157,7 +157,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--window", type=int, default=5, help="steps of a window, but of mode local")
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=0, help="of parameters and data")
-    parser.add_argument("--report", type=int, default=50)
+    parser.add_argument("--report", type=int, default=100)
+    # About all of the text that is kept: by few samples, how two trainings compare is a matter of chance.
+    parser.add_argument("--validation", type=int, default=4096, help="samples that a loss is measured by")
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--real", type=int, default=4, help="samples that a paced step of so many computes for real")
     parser.add_argument("--lr", type=float, default=3e-3)
