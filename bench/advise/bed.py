@@ -48,10 +48,11 @@ class LinkBed(LoginBed):
         sizes = ("--min-bytes", "256K", "--max-bytes", "16M", "--factor", "4")
         return self._bench("allreduce", "--nodes", str(nodes), *sizes)
 
-    def training(self, what: Training, modes: Sequence[str], seconds: float) -> Report:
+    def training(self, what: Training, modes: Sequence[str], seconds: float, accumulate: int) -> Report:
         """Steps on one, two and three nodes in every mode."""
+        which = ("--models", what.model, "--modes", ",".join(modes), "--accumulate", str(accumulate))
         pace = ("--compute-ms", str(what.compute_ms), "--seconds", f"{seconds:g}", "--every", str(EVERY))
-        return self._bench("ddp", "--nodes", str(NODES), "--models", what.model, "--modes", ",".join(modes), *pace)
+        return self._bench("ddp", "--nodes", str(NODES), *which, *pace)
 
     def _bench(self, *words: str) -> Report:
         began = time.monotonic()

@@ -41,10 +41,12 @@ def cells(runs: Iterable[Report]) -> list[Cell]:
 def _of(run: Report, report: Report) -> Iterable[Cell]:
     links = {int(nodes): link_of_report(found, "").link for nodes, found in run["allreduce"].items()}
     steps = {step.model: step.work for step in steps_of_report(report, "")}
+    accumulate = {model["name"]: model.get("accumulate", 1) for model in report["models"]}
     for row in report["rows"]:
         if row["n"] > 1:
             work = _sharing_cores(steps[row["model"]], row["n"], run["cores"])
-            found = predict(work, links[row["n"]], Mode(row["mode"], every=EVERY), row["n"])
+            mode = Mode(row["mode"], accumulate[row["model"]], every=EVERY)
+            found = predict(work, links[row["n"]], mode, row["n"])
             yield Cell(run["link"], row["model"], row["n"], row["mode"], work.step_s, found.step_s, row["step_s"])
 
 

@@ -43,6 +43,9 @@ def ddp(
     sequence: Annotated[int | None, typer.Option(min=1, help="Words per sample of a GPT.", show_default=False)] = None,
     precision: Annotated[str, typer.Option(help="fp32, or bf16 by autocast.")] = "fp32",
     compiled: Annotated[bool, typer.Option("--compile", help="Compile the model with torch.compile.")] = False,
+    accumulate: Annotated[
+        int | None, typer.Option(min=1, help="Steps whose gradients are added up.", show_default="1")
+    ] = None,
     every: Annotated[int | None, typer.Option(min=2, help="Steps of a round of local.", show_default="50")] = None,
     fragments: Annotated[int | None, typer.Option(min=1, help="Parts that local sends.", show_default="4")] = None,
     seconds: Annotated[
@@ -62,15 +65,17 @@ def ddp(
     """Steps per second and scaling efficiency of training on 1 to N nodes, for each way to synchronise."""
     what: Training | Script
     if script is not None:
-        if models or modes != ",".join(MODES):
-            raise InputError("--script: a script has its own model and its own mode; leave --models and --modes out")
+        if models or modes != ",".join(MODES) or accumulate:
+            raise InputError(
+                "--script: a script has its own model, mode and steps; leave --models, --modes and --accumulate out"
+            )
         what = _script(script, arguments or [], every, seconds)
     else:
         if arguments:
             raise InputError(f"'{arguments[0]}': only a script has arguments. Try: --script FILE -- {arguments[0]}")
         what = Training(
-            _names(models), _names(modes), (), batch, sequence, precision, compute_ms, compiled, every, fragments,
-            seconds,
+            _names(models), _names(modes), (), batch, sequence, precision, compute_ms, compiled, accumulate, every,
+            fragments, seconds,
         )  # fmt: skip
     place = Place(
         cluster, user, resources(1, gpus, None, None, time, partition, "", ""), env, counts_of(nodes), here

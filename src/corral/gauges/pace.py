@@ -61,6 +61,7 @@ class Pace:
     def begin(self) -> None:
         """A step begins now."""
         self._began = self._now() - self._optimizer_s
+        self._optimizer_s = 0.0
 
     def until(self, share: float) -> float:
         """Sleep until that share of the stated time has passed; by how much it is too late, else 0."""

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Generator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -32,6 +32,8 @@ class Setting:
     precision: str = "fp32"
     compute_s: float | None = None
     compiled: bool = False
+    accumulate: int = 1
+    """Steps whose gradients are added up before they are exchanged and used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Trainee:
         if self.pace is not None:
             self.pace.hold(self.model.blocks, self.optimizer)
         self.called: Any = torch.compile(self.model) if setting.compiled else self.model
+        self.apart: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Within it, gradients are added up and not exchanged."""
 
     def forward(self) -> Any:
         if self.pace is not None:
@@ -72,18 +76,21 @@ class Trainee:
         with narrow:
             return self.called(*self.batch)
 
-    def step(self) -> None:
-        loss = self.forward()
-        loss.backward()
+    def steps_together(self) -> None:
+        """As many steps as belong together: the last one exchanges gradients and uses them."""
+        with self.apart():
+            for _ in range(self.setting.accumulate - 1):
+                self.forward().backward()
+        self.forward().backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
 
     def run(self, steps: int) -> float:
-        """Seconds that so many steps take, until the device has done them."""
+        """Seconds that so many steps take, until the device has done them. Those that belong together stay so."""
         self.settle()
         began = time.perf_counter()
-        for _ in range(steps):
-            self.step()
+        for _ in range(steps // self.setting.accumulate):
+            self.steps_together()
         self.settle()
         return time.perf_counter() - began
 

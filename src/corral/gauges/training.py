@@ -63,7 +63,7 @@ def _that_fits(setting: Setting, options: argparse.Namespace, peers: Peers) -> S
     while peers.device.type == "cuda" and not options.batch and setting.form.batch > 1:
         full = 0.0
         try:
-            Trainee(setting, peers.device).run(1)
+            Trainee(setting, peers.device).steps_together()
         except torch.cuda.OutOfMemoryError:
             full = 1.0
         _free(peers.device)
@@ -87,7 +87,7 @@ def _measure_row(setting: Setting, mode: str, count: int, options: argparse.Name
     trainee = Trainee(setting if peers.takes_part(count) else _LEAST, peers.device)
     synchronizer = _synchronizer(trainee, mode, count, options, peers)
     if peers.takes_part(count):
-        whole = options.every if mode == "local" else 1
+        whole = options.accumulate * (options.every if mode == "local" else 1)
         timing = timed(trainee.run, lambda taken: peers.slowest(taken, count), options.seconds, whole)
         row = _row(trainee, mode, count, timing, peers)
         if mode == ALONE and trainee.pace is None:
@@ -109,6 +109,7 @@ def _synchronizer(trainee: Trainee, mode: str, count: int, options: argparse.Nam
     if mode == "powersgd" and peers.takes_part(count):
         _past_the_beginning(synchronizer)
     trainee.called = torch.compile(synchronizer.model) if trainee.setting.compiled else synchronizer.model
+    trainee.apart = synchronizer.no_sync
     return synchronizer
 
 
@@ -153,6 +154,7 @@ def _about(setting: Setting, options: argparse.Namespace) -> dict[str, object]:
         "precision": setting.precision,
         "compute_s": setting.compute_s,
         "compiled": setting.compiled,
+        "accumulate": setting.accumulate,
         "every": options.every,
         "fragments": options.fragments,
     }
@@ -175,7 +177,7 @@ def _setting(name: str, options: argparse.Namespace, device: Any) -> Setting:
     large = device.type == "cuda" and options.compute_ms is None
     form = shape(name, large=large, batch=options.batch, length=options.sequence)
     compute_s = None if options.compute_ms is None else options.compute_ms / 1000
-    return Setting(name, form, options.precision, compute_s, options.compile)
+    return Setting(name, form, options.precision, compute_s, options.compile, options.accumulate)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
@@ -188,7 +190,8 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     parser.add_argument("--compute-ms", type=float, help="a stated compute time per step instead of a real one")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--every", type=int, default=50, help="steps per round of local")
+    parser.add_argument("--accumulate", type=int, default=1, help="steps whose gradients are added up")
+    parser.add_argument("--every", type=int, default=50, help="optimizer's steps per round of local")
     parser.add_argument("--fragments", type=int, default=4, help="parts that local sends one after the other")
     parser.add_argument("--seconds", type=float, default=6.0, help="time to measure each row for")
     return parser.parse_args(words)

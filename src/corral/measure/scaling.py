@@ -37,6 +37,8 @@ class Model:
     precision: str = ""
     compute_s: float | None = None
     compiled: bool = False
+    accumulate: int = 1
+    """Steps whose gradients are added up before they are exchanged and used."""
     every: int | None = None
     """Steps of a round of `local`, which sends the model in so many fragments."""
     fragments: int | None = None

@@ -28,7 +28,8 @@ def about(report: Scaling, model: Model) -> str:
         computing = f"computed by {report.machine.device}"
     else:
         computing = f"computed by a CPU ({report.machine.device})"
-    return f"{size}{share}{precision}{'compiled, ' if model.compiled else ''}{computing}"
+    together = f"gradients of {model.accumulate} steps added up, " if model.accumulate > 1 else ""
+    return f"{size}{share}{precision}{'compiled, ' if model.compiled else ''}{together}{computing}"
 
 
 def _each(model: Model) -> str:

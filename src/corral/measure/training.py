@@ -30,6 +30,7 @@ class Training:
     precision: str = "fp32"
     compute_ms: float | None = None
     compiled: bool = False
+    accumulate: int | None = None
     every: int | None = None
     fragments: int | None = None
     seconds: float | None = None
@@ -62,6 +63,7 @@ class Training:
             "--batch": self.batch,
             "--sequence": self.sequence,
             "--compute-ms": self.compute_ms,
+            "--accumulate": self.accumulate,
             "--every": self.every,
             "--fragments": self.fragments,
             "--seconds": self.seconds,

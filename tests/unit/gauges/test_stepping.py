@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 pytest.importorskip("torch")
 
-from corral.gauges.stepping import Timing, timed
+import torch
+
+from corral.gauges.sizes import Shape
+from corral.gauges.stepping import Setting, Timing, Trainee, timed
 
 
 class _Steps:
@@ -66,3 +72,19 @@ def test_all_ranks_go_by_the_slowest() -> None:
 
     assert timed(_Steps(1.0).run, slowest, 1.0).step_s == pytest.approx(2.0)
     assert asked
+
+
+def test_of_steps_whose_gradients_are_added_up_only_the_last_exchanges_and_uses_them() -> None:
+    trainee, seen = Trainee(Setting("gpt-1m", Shape(1, 16), accumulate=3), torch.device("cpu")), []
+
+    @contextmanager
+    def apart() -> Iterator[None]:
+        seen.append("apart")
+        yield
+        seen.append("together")
+
+    trainee.apart = apart
+    trainee.model.register_forward_hook(lambda *_: seen.append("step"))
+    trainee.optimizer.register_step_pre_hook(lambda *_: seen.append("used"))
+    trainee.run(6)
+    assert seen == ["apart", "step", "step", "together", "step", "used"] * 2
