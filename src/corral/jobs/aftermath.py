@@ -3,6 +3,9 @@
 A controller that comes back gives the numbers of jobs that it forgot to new ones. A slurmd that remembers the old
 job refuses the new one; the controller then drains the node ("Duplicate jobid") and holds the job, for a person
 to look at. There is nothing to see: the refusal itself made slurmd forget the old one.
+
+A job that ended in the controller's last seconds runs for ever, as far as it remembers, and keeps its nodes until Slurm
+asks these what they run, minutes later. The job's own record tells that it has ended: requeued, it ends again at once.
 """
 
 from __future__ import annotations
@@ -19,6 +22,11 @@ if [ -n "$nodes" ]; then
 fi
 jobs=$(squeue -h -r -t PD -o '%i|%r' | sed -n 's/|launch failed requeued held$//p' | paste -sd,)
 [ -z "$jobs" ] || { scontrol release $jobs && echo "released $jobs"; }
+over=$(SLURM_TIME_FORMAT=%s squeue -h -r -t R -o '%i|%S|%Z' | while IFS='|' read -r job began folder; do
+  case $job in *_*) folder=$folder/trials/${job#*_};; esac
+  [ $(($(date +%s) - began)) -lt 30 ] || find "$folder/ended" ! -newermt '30 seconds ago' -printf "$job\n" 2>/dev/null
+done | paste -sd,)
+[ -z "$over" ] || { scontrol requeue $over && echo "requeued $over, which had ended"; }
 """
 
 

@@ -116,11 +116,9 @@ async def keep(site: Site) -> None:
     while True:
         began = time.monotonic()
         heartbeat()
-        submissions = open_submissions(site)
-        if submissions:
-            for done in await mend(LocalHost()):
-                _log.warning("%s", done)
-        for user, tokens in submissions.items():
+        for done in await mend(LocalHost()):
+            _log.warning("%s", done)
+        for user, tokens in open_submissions(site).items():
             desk = Desk(LocalShell(user), site)
             try:
                 await Books(desk, tokens).balance()
