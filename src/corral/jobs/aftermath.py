@@ -10,6 +10,8 @@ asks these what they run, minutes later. The job's own record tells that it has 
 
 from __future__ import annotations
 
+import shlex
+
 from corral.hosts.base import Host
 
 # Only for a while after the controller started: later on, the same words would mean something else.
@@ -22,14 +24,16 @@ if [ -n "$nodes" ]; then
 fi
 jobs=$(squeue -h -r -t PD -o '%i|%r' | sed -n 's/|launch failed requeued held$//p' | paste -sd,)
 [ -z "$jobs" ] || { scontrol release $jobs && echo "released $jobs"; }
+old=$(($(date +%s) - 30))
 over=$(SLURM_TIME_FORMAT=%s squeue -h -r -t R -o '%i|%S|%Z' | while IFS='|' read -r job began folder; do
+  case $folder in "$jobs_folder"/*) ;; *) continue;; esac
   case $job in *_*) folder=$folder/trials/${job#*_};; esac
-  [ $(($(date +%s) - began)) -lt 30 ] || find "$folder/ended" ! -newermt '30 seconds ago' -printf "$job\n" 2>/dev/null
+  [ -e "$folder/ended" ] && [ "$began" -lt $old ] && [ "$(stat -c %Y "$folder/ended")" -lt $old ] && echo "$job"
 done | paste -sd,)
 [ -z "$over" ] || { scontrol requeue $over && echo "requeued $over, which had ended"; }
 """
 
 
-async def mend(head: Host) -> list[str]:
+async def mend(head: Host, jobs_folder: str) -> list[str]:
     """Put right what a controller that has just come back left behind; what was done."""
-    return (await head.run(_MEND)).stdout.splitlines()
+    return (await head.run(f"jobs_folder={shlex.quote(jobs_folder)}\n{_MEND}")).stdout.splitlines()

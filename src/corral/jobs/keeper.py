@@ -116,7 +116,7 @@ async def keep(site: Site) -> None:
     while True:
         began = time.monotonic()
         heartbeat()
-        for done in await mend(LocalHost()):
+        for done in await mend(LocalHost(), site.jobs):
             _log.warning("%s", done)
         for user, tokens in open_submissions(site).items():
             desk = Desk(LocalShell(user), site)
