@@ -18,6 +18,7 @@ Rule = Callable[[Case, Sequence[Finding]], list[Finding]]
 _MIB_IN_KIB = 1024
 _LITTLE_ROOM_KIB = 100 * _MIB_IN_KIB
 _CLOCK_TOLERANCE_S = 5.0
+_JUST_STARTED_S = 15
 # unmunge's exit codes.
 _MUNGE_FINE = (0, 17)
 _MUNGE_NO_DAEMON = 6
@@ -128,7 +129,9 @@ def network(case: Case, found: Sequence[Finding]) -> list[Finding]:
     if not case.computes or found:
         return []
     findings = []
-    if case.head.ports.get(case.name, "open") != "open":
+    age_s = _evidence(case).slurmd_s
+    # The head was asked first: what has started since was not there yet.
+    if case.head.ports.get(case.name, "open") != "open" and (age_s is None or age_s >= _JUST_STARTED_S):
         what = f"slurmd runs here, but the head cannot connect to {case.node.address}, port 6818"
         findings.append(case.finding(kinds.NETWORK, what))
     if _evidence(case).controller != "open":

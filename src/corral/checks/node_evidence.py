@@ -54,6 +54,7 @@ for device in {devices}; do [ -e $device ] || echo "absent=$device"; done
 for place in {places}; do [ -d $place ] && df -Pk $place | awk 'NR == 2 {{print "room=" $4, $6}}'; done
 ps -eo stat=,pid=,comm= | awk '$1 ~ /^D/ && $3 !~ /^(kworker|jbd2|kswapd)/ {{print "stuck=" $2 " (" $3 ")"}}' | head -5
 echo "log=$(grep -E 'fatal:|error:' {log}/slurmd.log 2>/dev/null | tail -1 | sed 's/^\\[[^]]*\\] //')"
+echo "slurmd_s=$(ps -o etimes= -C slurmd | sort -n | tail -1)"
 knock controller= {head} 6817
 {mount}
 true
@@ -105,6 +106,8 @@ class MachineEvidence:
     mount: str
     """`missing`, `hangs`, or empty when all is well."""
     mountable: bool
+    slurmd_s: int | None = None
+    """For how long slurmd has run."""
 
 
 def head_script(addresses: Mapping[str, str]) -> str:
@@ -153,7 +156,7 @@ def parse_head(output: str, asked_at_s: float, answered_at_s: float) -> HeadEvid
 def parse_machine(output: str, asked_at_s: float, answered_at_s: float) -> MachineEvidence:
     """Turn what a machine printed between two moments of this computer's clock into evidence."""
     fields = _fields(output)
-    munge = _one(fields, "munge")
+    munge, slurmd_s = _one(fields, "munge"), _one(fields, "slurmd_s").strip()
     return MachineEvidence(
         clock_s=clock_offset(float(_one(fields, "clock")), asked_at_s, answered_at_s),
         units=dict(_pair(value) for value in fields.get("unit", ())),
@@ -167,6 +170,7 @@ def parse_machine(output: str, asked_at_s: float, answered_at_s: float) -> Machi
         controller=_one(fields, "controller").strip(),
         mount=_one(fields, "mount"),
         mountable="mountable" in fields,
+        slurmd_s=int(slurmd_s) if slurmd_s else None,
     )
 
 

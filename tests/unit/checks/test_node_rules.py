@@ -99,6 +99,16 @@ def test_a_broken_way_between_head_and_node_names_both_ports() -> None:
     assert "6817" in found[1].what
 
 
+@pytest.mark.parametrize(("slurmd_s", "kinds"), [(3, []), (300, ["network"])])
+def test_a_slurmd_that_started_after_the_head_had_knocked_is_no_matter_of_the_network(
+    slurmd_s: int, kinds: list[str]
+) -> None:
+    told = case("fine")
+    closed = replace(told.head, ports={**told.head.ports, "node1": "refused"})
+    told = replace(told, head=closed, machine=replace(machine("fine"), slurmd_s=slurmd_s))
+    assert [finding.kind for finding in findings_of(told)] == kinds
+
+
 def test_a_clock_that_is_off_is_told_with_its_distance_and_direction() -> None:
     told = case("fine")
     late = replace(told, machine=machine("fine", asked_at_s=400))
