@@ -59,6 +59,10 @@ def test_a_job_runs_the_project_as_it_was_and_its_exit_code_is_the_commands(alic
     assert "precious" in said
 
 
+def test_a_command_has_all_the_cpus_that_its_job_was_given(alice: Person) -> None:
+    assert alice.corral("run", "--gpus", "0", "--cpus", "2", "--no-folder", "nproc").splitlines()[-1] == "2"
+
+
 def test_what_dry_run_prints_is_what_is_sent(alice: Person) -> None:
     args = ["--time", "2h", "--mem", "512M", "--cpus", "1", "--name", "two words", "echo", "a b", "$HOME", "it's"]
     shown = alice.corral("run", "--dry-run", *args)

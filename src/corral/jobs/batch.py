@@ -134,7 +134,8 @@ class Batch:
         command = '"$@"' if self.sweep else shlex.join(request.command)
         if request.ddp:
             command = f"{environments.python(request.environment)} -m corral.inside.torchrun {command}"
-        options = '--kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}"'
+        # A step has one CPU unless it says otherwise, and Slurm's variable for it is sbatch's work, not slurmrestd's.
+        options = f"--kill-on-bad-exit=1 --cpus-per-task={request.resources.cpus or 1}"
         if request.environment.kind == "container":
             options += ' "${in_srun[@]}"'
             command = f'"${{in_node[@]}}" {command}'

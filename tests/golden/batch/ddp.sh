@@ -34,7 +34,7 @@ mkdir -p "$unit/ranks" && rm -f "$unit"/ranks/*.exit
 
 rm -f "$unit/started"
 for try in {1..300}; do
-  srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
+  srun --kill-on-bad-exit=1 --cpus-per-task=4 env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
     python3 -m corral.inside.torchrun python train.py --lr 1e-3
   code=$?
   if [ $code -eq 0 ] || [ -e "$unit/started" ]; then break; fi

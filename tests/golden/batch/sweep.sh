@@ -33,7 +33,7 @@ export PYTHONPATH="/opt/corral/lib${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=
 
 rm -f "$unit/started"
 for try in {1..300}; do
-  srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
+  srun --kill-on-bad-exit=1 --cpus-per-task=4 env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
     "$@"
   code=$?
   if [ $code -eq 0 ] || [ -e "$unit/started" ]; then break; fi

@@ -36,7 +36,7 @@ export PATH="$VIRTUAL_ENV/bin:$PATH"
 
 rm -f "$unit/started"
 for try in {1..300}; do
-  srun --kill-on-bad-exit=1 --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
+  srun --kill-on-bad-exit=1 --cpus-per-task=8 env --block-signal=USR1 bash -c ': > "$0"; exec "$@"' "$unit/started" \
     python train.py --lr 1e-3
   code=$?
   if [ $code -eq 0 ] || [ -e "$unit/started" ]; then break; fi
