@@ -23,12 +23,11 @@ def test_advice_on_a_cluster_rests_on_its_measured_link(tmp_path: Path, image_ca
     finally:
         lab.corral("down")
     link = report["link"]
-    # On a busy machine less arrives.
-    assert 0.2e9 < link["bit_s"] < 1.05e9
-    assert link["lanes_share"] > 0
+    assert 0.5e9 < link["bit_s"] < 1.05e9
+    assert 0.4 < link["lanes_share"] < 1.3
     assert link["source"].startswith("measured on 2 nodes: now, on advise-")
     assert report["nodes"] == 2
     # 500 MB of gradients at a gigabit: nothing hides the seconds that DDP needs.
     (ddp,) = [one for one in report["predictions"] if (one["mode"], one["nodes"], one["options"]) == ("ddp", 2, {})]
-    assert 3 < ddp["step_s"] < 30
+    assert 3 < ddp["step_s"] < 10
     assert report["recommendation"]["mode"]["mode"] == "local"

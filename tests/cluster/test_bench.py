@@ -40,12 +40,12 @@ def test_an_all_reduce_is_right_and_told_beside_what_the_link_carries(lab: Lab) 
     assert sorted(report["hosts"]) == ["node0", "node1", "node2"]
     assert report["wrong"] == 0
     # On a busy machine less arrives; more than the cable carries would be a mistake in counting.
-    assert 0.2e9 < report["raw_tcp"]["limit_bit_s"] < 1.01e9
+    assert 0.4e9 < report["raw_tcp"]["limit_bit_s"] < 1.01e9
     assert len(report["raw_tcp"]["links"]) == 3
     assert [variant["name"] for variant in report["variants"]] == ["untuned", "tuned"]
     for variant in report["variants"]:
         assert [row["size_bytes"] for row in variant["rows"]] == [1 << 20, 4 << 20, 16 << 20]
-        assert 0.13e9 < variant["largest"]["busbw_bit_s"] < 1.01e9
+        assert 0.2e9 < variant["largest"]["busbw_bit_s"] < 1.01e9
         assert variant["largest"]["share_of_raw_tcp"] == pytest.approx(
             variant["largest"]["busbw_bit_s"] / report["raw_tcp"]["limit_bit_s"]
         )

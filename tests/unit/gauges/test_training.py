@@ -48,7 +48,7 @@ def test_one_process_keeps_to_a_stated_time(together: str) -> None:
     assert [record["kind"] for record in told] == ["machine", "model", "row"]
     assert told[2]["mode"] == "alone"
     # A busy machine may be late, but never early.
-    assert 0.0599 <= told[2]["step_s"] < 0.6
+    assert 0.0599 <= told[2]["step_s"] < 0.12
     assert told[2]["samples_s"] == pytest.approx(1 / told[2]["step_s"])
 
 

@@ -72,5 +72,5 @@ def test_ten_thousand_jobs_are_sorted_in_a_moment() -> None:
     rows += [row(f"9999_{number}") for number in range(5000)]
     began = time.perf_counter()
     found = lines(rows, Wanted())
-    assert time.perf_counter() - began < 10
+    assert time.perf_counter() - began < 1
     assert len(found) == 5001
